@@ -1,0 +1,1 @@
+"""perdure: evaluate and run LLM agents that last."""
