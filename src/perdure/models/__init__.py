@@ -1,0 +1,1 @@
+"""Language models: one module a provider, each with `MODEL`, the class that a configuration builds."""

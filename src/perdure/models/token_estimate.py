@@ -1,0 +1,29 @@
+"""Size of a prompt when no tokenizer is at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from perdure.types import Message, TokenCount
+
+_CHARACTERS_A_TOKEN = 4
+_TOKENS_A_MESSAGE = 4
+
+
+def estimate_text(text: str) -> int:
+    """Tokens of one text: four ASCII characters a token, one token for any other character.
+
+    Grows with the text, never shrinks; English prose and code are within about a third of common tokenizers.
+    """
+    if text.isascii():
+        return -(-len(text) // _CHARACTERS_A_TOKEN)
+    other = sum(not character.isascii() for character in text)
+    return other + -(-(len(text) - other) // _CHARACTERS_A_TOKEN)
+
+
+def estimate_messages(messages: Sequence[Message]) -> TokenCount:
+    """Tokens of a prompt, with four a message for the chat template's own marks; marked as an estimate."""
+    return TokenCount(
+        sum(estimate_text(message.text) + _TOKENS_A_MESSAGE for message in messages),
+        exact=False,
+    )

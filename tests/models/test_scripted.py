@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from perdure.errors import ConfigError, ModelError
+from perdure.model import LanguageModel
+from perdure.models.scripted import MODEL, ScriptedModel
+from perdure.models.token_estimate import estimate_messages, estimate_text
+from perdure.types import Completion, Message, Request, SessionStatus, Usage
+
+
+def ask(text: str) -> Request:
+    return Request((Message("user", text),))
+
+
+def texts(model: LanguageModel, *prompts: str) -> list[str]:
+    outcomes = model.generate([ask(prompt) for prompt in prompts])
+    return [outcome.text if isinstance(outcome, Completion) else str(outcome) for outcome in outcomes]
+
+
+def test_it_is_a_language_model_and_the_module_says_which_class_to_build() -> None:
+    assert MODEL is ScriptedModel
+    assert isinstance(ScriptedModel([]), LanguageModel)
+
+
+def test_a_list_is_handed_out_in_order_across_batches() -> None:
+    model = ScriptedModel(["a", "b", "c"])
+    assert texts(model, "x", "y") == ["a", "b"]
+    assert texts(model, "z") == ["c"]
+    assert model.calls == 3
+
+
+def test_a_used_up_list_is_an_error_as_data_that_counts() -> None:
+    model = ScriptedModel(["only"])
+    first, second = model.generate([ask("x"), ask("y")])
+    assert isinstance(first, Completion)
+    assert isinstance(second, ModelError)
+    assert second.status is SessionStatus.AGENT_UNKNOWN_ERROR
+    assert "1 replies" in str(second)
+    assert "call 2" in str(second)
+
+
+def test_a_cycling_list_starts_again() -> None:
+    assert texts(ScriptedModel(["a", "b"], cycle=True), *"12345") == ["a", "b", "a", "b", "a"]
+
+
+def test_an_empty_list_cannot_cycle() -> None:
+    with pytest.raises(ConfigError, match="empty list"):
+        ScriptedModel([], cycle=True)
+
+
+def test_a_function_sees_the_request() -> None:
+    model = ScriptedModel(lambda request: request.messages[-1].text.upper())
+    assert texts(model, "abc", "def") == ["ABC", "DEF"]
+
+
+def test_completions_and_errors_pass_through_unchanged() -> None:
+    completion = Completion("x", "length", Usage(7, 8, 9, 1))
+    error = ModelError("full", SessionStatus.AGENT_CONTEXT_LIMIT)
+    assert ScriptedModel([completion, error]).generate([ask("a"), ask("b")]) == [completion, error]
+
+
+def test_a_function_is_loaded_from_a_file(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text("def reply(request):\n    return request.messages[0].text[::-1]\n")
+    assert texts(ScriptedModel(f"{script}:reply"), "abc") == ["cba"]
+
+
+@pytest.mark.parametrize(
+    ("reference", "complaint"),
+    [
+        ("reply", "no such file"),
+        ("nowhere.py:reply", "no such file"),
+        ("{here}/script.py:missing", "has no function 'missing'"),
+        ("{here}/script.txt:reply", "not a Python file"),
+    ],
+)
+def test_a_function_that_cannot_be_loaded(tmp_path: Path, reference: str, complaint: str) -> None:
+    (tmp_path / "script.py").write_text("reply = str\n")
+    (tmp_path / "script.txt").write_text("reply = str\n")
+    with pytest.raises(ConfigError, match=complaint):
+        ScriptedModel(reference.format(here=tmp_path))
+
+
+def test_usage_is_the_same_every_time() -> None:
+    outcomes = [ScriptedModel(["12345678"]).generate([ask("1234")])[0] for _ in range(2)]
+    assert outcomes[0] == outcomes[1] == Completion("12345678", usage=Usage(5, 2))
+
+
+@given(st.text(), st.text())
+def test_an_estimate_never_shrinks_as_a_text_grows(start: str, more: str) -> None:
+    assert estimate_text(start) <= estimate_text(start + more)
+    count = estimate_messages([Message("user", start)])
+    assert not count.exact
+    assert count.tokens < estimate_messages([Message("user", start), Message("agent", more)]).tokens
