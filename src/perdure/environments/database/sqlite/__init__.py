@@ -1,0 +1,1 @@
+"""The embedded engine: SQLite in memory behind a MySQL dialect."""
