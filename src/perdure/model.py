@@ -86,7 +86,7 @@ def request_digest(request: Request, model: str = "") -> str:
 class CallRecorder(Protocol):
     """Where calls are journalled, and from where a re-executed task is served."""
 
-    def recall(self, caller: str, digest: str) -> tuple[Outcome, float] | None:
+    def recall(self, caller: str, model: str, request: Request, digest: str) -> tuple[Outcome, float] | None:
         """The recorded outcome of the next call and its seconds, or None when the record is used up.
 
         Raises Divergence when the next recorded call is another one.
@@ -184,7 +184,10 @@ class ModelPool:
         """One outcome a request: recorded calls first, the rest asked in one batch."""
         spec = self._specs[model]
         digests = [request_digest(request, spec.identity) for request in requests]
-        outcomes: list[Outcome | None] = [self._recalled(caller, model, digest) for digest in digests]
+        outcomes: list[Outcome | None] = [
+            self._recalled(caller, model, request, digest)
+            for request, digest in zip(requests, digests, strict=True)
+        ]
         missing = [i for i, outcome in enumerate(outcomes) if outcome is None]
         if missing:
             fresh = self._ask(model, [requests[i] for i in missing], [digests[i] for i in missing])
@@ -195,8 +198,8 @@ class ModelPool:
                 outcomes[i] = outcome
         return [outcome for outcome in outcomes if outcome is not None]
 
-    def _recalled(self, caller: str, model: str, digest: str) -> Outcome | None:
-        recorded = self.recorder.recall(caller, digest) if self.recorder is not None else None
+    def _recalled(self, caller: str, model: str, request: Request, digest: str) -> Outcome | None:
+        recorded = self.recorder.recall(caller, model, request, digest) if self.recorder else None
         if recorded is None:
             return None
         outcome, seconds = recorded

@@ -171,6 +171,10 @@ class Session:
         check_alternation(messages)
         self._history = messages
 
+    def take_turn(self) -> None:
+        """Another inference begins."""
+        self.turns += 1
+
     def receive(self, reply: str) -> None:
         """A model's raw reply arrived, or a callback puts another in its place."""
         self.reply = reply
@@ -186,7 +190,7 @@ class Session:
             raise IllegalTransition(f"session {self.task_id!r} is {self.status}, it cannot observe")
         self._interactions.append(Interaction(action, observation))
         self._history.append(Message("agent", self.reply if self.reply is not None else action))
-        if observation.text or observation.status is SessionStatus.RUNNING:
+        if observation.text or not (observation.done or observation.status.is_terminal):
             self._history.append(Message("user", observation.text))
         self._rejected.clear()
         self.reply = None
@@ -211,6 +215,15 @@ class Session:
         if evaluation.outcome is EvaluationOutcome.UNSET:
             raise IllegalTransition("an evaluation must have an outcome")
         self.evaluation = evaluation
+
+    def settle(self) -> None:
+        """The session is over: it must have ended, and where nobody graded it the outcome is `unknown`."""
+        if not self.status.is_terminal:
+            raise IllegalTransition(
+                f"session {self.task_id!r} is {self.status}: whoever skips RESET must also finish the session"
+            )
+        if self.evaluation.outcome is EvaluationOutcome.UNSET:
+            self.evaluation = Evaluation(EvaluationOutcome.UNKNOWN, 0.0)
 
     def _move(self, status: SessionStatus) -> None:
         if status not in _LEGAL.get(self.status, frozenset()):

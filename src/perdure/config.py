@@ -1,0 +1,225 @@
+"""One run, described: read from TOML, changed by `--set`, checked, hashed."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
+from json import dumps
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from perdure.errors import ConfigError
+from perdure.types import JSON
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class PluginSection(BaseModel):
+    """A plugin by name; every other key is a parameter of its constructor."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, strict=True)
+    name: str = Field(min_length=1)
+
+    @property
+    def parameters(self) -> Mapping[str, JSON]:
+        """What the constructor gets."""
+        return self.model_extra or {}
+
+
+class PriceSection(_Section):
+    """US dollars for a million tokens."""
+
+    prompt: float = Field(ge=0)
+    completion: float = Field(ge=0)
+    cached: float | None = Field(default=None, ge=0)
+
+
+class ModelSection(BaseModel):
+    """A model: its provider, its price, and the provider's parameters."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, strict=True)
+    provider: str = Field(min_length=1)
+    price: PriceSection | None = None
+
+    @property
+    def parameters(self) -> Mapping[str, JSON]:
+        """What the provider's constructor gets."""
+        return self.model_extra or {}
+
+
+class SamplingSection(_Section):
+    """How the agent's completions are drawn; greedy by default."""
+
+    temperature: float = Field(default=0.0, ge=0)
+    top_p: float = Field(default=1.0, gt=0, le=1)
+    max_tokens: int | None = Field(default=None, ge=1)
+    stop: list[str] = []
+    seed: int | None = None
+
+
+class AgentSection(_Section):
+    """Who acts."""
+
+    kind: Literal["model", "oracle", "do_nothing", "fixed_response"] = "model"
+    model: str = "default"
+    strategy: PluginSection = PluginSection(name="full_history")
+    sampling: SamplingSection = SamplingSection()
+    run: str | None = None
+    """Run folder whose replies `fixed_response` replays."""
+
+
+class LimitsSection(_Section):
+    """What ends a task that does not end itself; the environment's own limit by default."""
+
+    max_interactions: int | None = Field(default=None, ge=1)
+    max_turns: int | None = Field(default=None, ge=1)
+    max_seconds: float | None = Field(default=None, gt=0)
+    ask_beyond_limit: bool = False
+
+
+class ExecutionSection(_Section):
+    """How the run is carried out. None of this changes results, so none of it is in the run's identity."""
+
+    out: str | None = None
+    limit: int | None = Field(default=None, ge=1)
+    repeat: int = Field(default=1, ge=1)
+    snapshot_every: int = Field(default=50, ge=1)
+    on_divergence: Literal["restart", "keep"] = "restart"
+    cache: bool = False
+    fsync: bool = True
+
+
+class RunConfig(_Section):
+    """Everything about one run."""
+
+    name: str = Field(default="run", pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    seed: int = 0
+    environment: PluginSection
+    agent: AgentSection = AgentSection()
+    models: dict[str, ModelSection] = {}
+    callbacks: list[PluginSection] = []
+    limits: LimitsSection = LimitsSection()
+    tasks: list[str] | None = Field(default=None, min_length=1)
+    """Only these tasks, in this order; all by default."""
+    execution: ExecutionSection = ExecutionSection()
+
+    def identity(self) -> dict[str, JSON]:
+        """What changes results, as plain data."""
+        return self.model_dump(mode="json", exclude={"execution"}, exclude_none=True)
+
+
+def load_config(source: Path | str | Mapping[str, JSON], sets: Iterable[str] = ()) -> RunConfig:
+    """Read and check a configuration; `sets` are `key.path=value` with TOML values. Raises ConfigError."""
+    if isinstance(source, Mapping):
+        data, label = _plain_copy(source), "configuration"
+    else:
+        data, label = _read_toml(Path(source)), str(source)
+    for assignment in sets:
+        apply_set(data, assignment)
+    try:
+        return RunConfig.model_validate(data)
+    except ValidationError as error:
+        raise ConfigError(f"{label}: {explain(error, RunConfig)}") from error
+
+
+def apply_set(data: dict[str, JSON], assignment: str) -> None:
+    """Carry out one `key.path=value`. A value that is no TOML is taken as a string. Raises ConfigError."""
+    path, equals, text = assignment.partition("=")
+    keys = [key.strip() for key in path.split(".")]
+    if not equals or not all(keys):
+        raise ConfigError(f"--set {assignment!r}: expected key.path=value")
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text
+    target: Any = data
+    for key in keys[:-1]:
+        if isinstance(target, list):
+            target = _list_item(target, key, assignment)
+        elif isinstance(target, dict):
+            target = target.setdefault(key, {})
+        else:
+            raise ConfigError(f"--set {assignment!r}: {key!r} is not inside a table")
+    if isinstance(target, list):
+        _list_item(target, keys[-1], assignment)
+        target[int(keys[-1])] = value
+    elif isinstance(target, dict):
+        target[keys[-1]] = value
+    else:
+        raise ConfigError(f"--set {assignment!r}: {keys[-1]!r} is not inside a table")
+
+
+def config_hash(identity: Mapping[str, JSON]) -> str:
+    """Digest of what changes results, 64 hex digits."""
+    return sha256(dumps(identity, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def explain(error: ValidationError, model: type[BaseModel]) -> str:
+    """The first problem of a validation, in one line: key, value, valid choices."""
+    first = error.errors()[0]
+    location = ".".join(str(part) for part in first["loc"]) or "configuration"
+    if first["type"] == "extra_forbidden":
+        section = _section_at(model, first["loc"][:-1])
+        choices = ", ".join(section.model_fields) if section else ""
+        return f"{location}: unknown key; choose one of: {choices}"
+    if first["type"] == "missing":
+        return f"{location}: missing"
+    return f"{location}: {first['msg']}, got {first['input']!r}"
+
+
+def flatten(data: Mapping[str, JSON], prefix: str = "") -> dict[str, JSON]:
+    """`{"a": {"b": 1}}` → `{"a.b": 1}`, for differences between two identities."""
+    flat: dict[str, JSON] = {}
+    for key, value in data.items():
+        path = f"{prefix}{key}"
+        if isinstance(value, Mapping) and value:
+            flat.update(flatten(value, f"{path}."))
+        elif isinstance(value, list) and value and isinstance(value[0], Mapping):
+            flat.update(flatten({str(i): item for i, item in enumerate(value)}, f"{path}."))
+        else:
+            flat[path] = value
+    return flat
+
+
+def _read_toml(path: Path) -> dict[str, JSON]:
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        raise ConfigError(f"there is no configuration file {str(path)!r}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"cannot read {str(path)!r}: {error}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{str(path)!r} is not valid TOML: {error}") from error
+
+
+def _plain_copy(source: Mapping[str, JSON]) -> dict[str, JSON]:
+    return {
+        key: _plain_copy(value)
+        if isinstance(value, Mapping)
+        else [_plain_copy(item) if isinstance(item, Mapping) else item for item in value]
+        if isinstance(value, list | tuple)
+        else value
+        for key, value in source.items()
+    }
+
+
+def _list_item(items: list[Any], key: str, assignment: str) -> Any:
+    if not key.isdigit() or int(key) >= len(items):
+        raise ConfigError(f"--set {assignment!r}: {key!r} is not an index below {len(items)}")
+    return items[int(key)]
+
+
+def _section_at(model: type[BaseModel], path: Sequence[Any]) -> type[BaseModel] | None:
+    """The section that a location of a validation error lies in."""
+    section: Any = model
+    for part in path:
+        fields = getattr(section, "model_fields", {})
+        if part not in fields:
+            return None
+        section = fields[part].annotation
+    return section if isinstance(section, type) and issubclass(section, BaseModel) else None

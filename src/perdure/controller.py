@@ -1,0 +1,178 @@
+"""The loop: create a session, reset, take turns, complete, commit. Everything else is somebody else's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from perdure.agent import Agent, ContextView
+from perdure.callback import CallbackContext, CallbackList, SessionController, Step
+from perdure.environment import Environment
+from perdure.errors import ModelError, RunFolderError
+from perdure.model import ModelPool
+from perdure.session import Session, SessionStatus
+from perdure.snapshot import Journal, RunStore
+from perdure.types import JSON
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What ends a session that does not end itself."""
+
+    max_interactions: int
+    """Actions that reach the environment: the benchmark's own limit."""
+    max_turns: int
+    """Inferences, with skipped, repeated and retried ones."""
+    max_seconds: float | None = None
+    """Wall-clock time of a task."""
+    ask_beyond_limit: bool = False
+    """As the paper: at the limit the model is asked once more and its reply discarded."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One entry of the schedule: a task, and which repeat of it."""
+
+    task_id: str
+    sample: int = 0
+
+
+class Controller:
+    """Runs a schedule of trials, one after the other: task order is the experiment."""
+
+    def __init__(
+        self,
+        *,
+        schedule: Sequence[Trial],
+        environment: Environment,
+        agent: Agent,
+        callbacks: CallbackList,
+        pool: ModelPool,
+        store: RunStore,
+        journal: Journal,
+        limits: Limits,
+    ) -> None:
+        self._schedule = schedule
+        self._environment = environment
+        self._agent = agent
+        self._callbacks = callbacks
+        self._pool = pool
+        self._store = store
+        self._journal = journal
+        self._limits = limits
+        self._flags = SessionController()
+        pool.recorder = journal
+
+    def run(self) -> Mapping[str, JSON]:
+        """Restore what was committed, play the rest, return the environment's metrics."""
+        self._restore()
+        for index in range(len(self._store.past), len(self._schedule)):
+            trial = self._schedule[index]
+            session = Session(trial.task_id, index=index, sample=trial.sample)
+            self._journal.begin(index, trial.task_id, trial.sample)
+            self._flags.clear()
+            ctx = CallbackContext(self._agent, self._environment, session, self._store.past, self._flags)
+            self._play(session, ctx)
+            self._commit(session, ctx)
+        metrics = {"environment": dict(self._environment.calculate_metric(self._store.past.records()))}
+        self._store.write_metrics(metrics)
+        return metrics
+
+    def _play(self, session: Session, ctx: CallbackContext) -> None:
+        self._callbacks.fire("on_session_create", ctx)
+        opened = not self._flags.take(Step.RESET)
+        if opened:
+            self._reset(session)
+            self._callbacks.fire("on_environment_reset", ctx)
+        while session.status is SessionStatus.RUNNING:
+            self._turn(session, ctx)
+        if opened and not self._flags.take(Step.COMPLETE):
+            session.evaluate(self._environment.complete())
+            self._callbacks.fire("on_environment_complete", ctx)
+        session.settle()
+
+    def _turn(self, session: Session, ctx: CallbackContext) -> None:
+        if self._limit_reached(session):
+            return
+        session.take_turn()
+        if not self._flags.take(Step.INFERENCE):
+            try:
+                session.receive(self._agent.infer(self._view(session)))
+            except ModelError as error:
+                session.finish(error.status, str(error))
+                return
+            self._callbacks.fire("on_agent_inference", ctx)
+        if session.status is not SessionStatus.RUNNING:
+            return
+        reply = session.reply
+        if self._flags.take(Step.INTERACT) or reply is None:
+            if reply is not None:
+                session.reject("The reply was set aside.")
+            return
+        absorbed = self._agent.absorb(reply)
+        if absorbed.action is None:
+            session.reject(absorbed.error or "")
+            return
+        observation = self._environment.interact(absorbed.action)
+        self._journal.observe(observation)
+        session.observe(absorbed.action, observation)
+        self._callbacks.fire("on_environment_interact", ctx)
+        self._agent.observe(observation)
+
+    def _reset(self, session: Session) -> None:
+        opening = self._environment.reset(session.task_id)
+        self._journal.observe(opening.observation)
+        if opening.observation.status.is_terminal:
+            session.finish(opening.observation.status, opening.observation.reason)
+        else:
+            session.start(opening.goal, opening.history)
+            self._agent.start(session, opening)
+
+    def _view(self, session: Session) -> ContextView:
+        return ContextView(
+            instructions=self._environment.instructions,
+            goal=session.goal,
+            experience=tuple(session.experience),
+            history=session.history,
+            rejected=session.rejected,
+        )
+
+    def _limit_reached(self, session: Session) -> bool:
+        limits = self._limits
+        if len(session.interactions) >= limits.max_interactions:
+            reason = f"{limits.max_interactions} interactions used"
+        elif session.turns >= limits.max_turns:
+            reason = f"{limits.max_turns} turns used"
+        elif limits.max_seconds is not None and self._journal.seconds >= limits.max_seconds:
+            reason = f"{limits.max_seconds} seconds used"
+        else:
+            return False
+        if limits.ask_beyond_limit:
+            try:
+                self._agent.infer(self._view(session))
+            except ModelError as error:
+                session.finish(error.status, str(error))
+                return True
+        session.finish(SessionStatus.TASK_LIMIT_REACHED, reason)
+        return True
+
+    def _commit(self, session: Session, ctx: CallbackContext) -> None:
+        self._store.commit(session, self._journal, self._callbacks.save(ctx), self._pool.drain_charges())
+        if self._store.snapshot_due:
+            self._store.write_snapshot(self._callbacks.snapshot())
+
+    def _restore(self) -> None:
+        if len(self._store.past) > len(self._schedule):
+            raise RunFolderError(
+                f"{str(self._store.folder)!r} holds {len(self._store.past)} sessions, "
+                f"this schedule has only {len(self._schedule)}"
+            )
+        for line, trial in zip(self._store.past.lines(), self._schedule, strict=False):
+            if (line["task"], line["sample"]) != (trial.task_id, trial.sample):
+                raise RunFolderError(
+                    f"session {line['index']} of {str(self._store.folder)!r} is task {line['task']!r}, "
+                    f"this schedule has {trial.task_id!r} there; give another --out"
+                )
+        if len(self._store.past):
+            states, deltas = self._store.callback_state()
+            self._callbacks.restore(states, deltas)

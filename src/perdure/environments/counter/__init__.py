@@ -1,0 +1,17 @@
+"""A counter to be brought to a target: the smallest complete environment."""
+
+from perdure.environments.counter.actions import DO_NOTHING, normal_form
+from perdure.environments.counter.environment import MAX_INTERACTIONS, CounterEnvironment, normalise
+from perdure.environments.counter.oracle import build_oracle
+
+ENVIRONMENT = CounterEnvironment
+
+__all__ = [
+    "DO_NOTHING",
+    "ENVIRONMENT",
+    "MAX_INTERACTIONS",
+    "CounterEnvironment",
+    "build_oracle",
+    "normal_form",
+    "normalise",
+]

@@ -1,0 +1,246 @@
+"""The only wiring: a configuration becomes an environment, an agent, callbacks, a pool and a controller."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from perdure.agent import Agent, ModelAgent
+from perdure.callback import Callback, CallbackList
+from perdure.config import RunConfig, config_hash
+from perdure.construct import construct
+from perdure.controller import Controller, Limits, Trial
+from perdure.environment import Environment
+from perdure.errors import ConfigError, Divergence
+from perdure.model import LanguageModel, ModelHandle, ModelPool, ModelSpec
+from perdure.registry import Plugin, load_plugin, resolve_path
+from perdure.run_folder import check_identity, default_folder, write_config
+from perdure.scripted_agents import DoNothing, FixedResponse
+from perdure.snapshot import Journal, RunStore
+from perdure.types import JSON, Sampling
+
+
+class Experiment:
+    """One run, ready to be carried out. Close it, or use it as a context manager.
+
+    `base` is the folder of the configuration: relative paths are looked for there, then in the current
+    folder. `watchers` are callbacks that
+    only look (progress bars); they are not part of the run's identity. Raises UsageError.
+    """
+
+    def __init__(self, config: RunConfig, *, base: Path | None = None, watchers: Iterable[str] = ()) -> None:
+        self.config = config
+        self.base = (base or Path.cwd()).resolve()
+        self._watchers = list(watchers)
+        self._environment_plugin = load_plugin("environment", config.environment.name, base=self.base)
+        self.limits = self._limits()
+        self.pool = self._build_pool()
+        self.environment = self._build_environment()
+        self.schedule = make_schedule(self.environment, config)
+        self.identity = self._identity()
+        out = config.execution.out
+        self.folder = Path(out) if out else default_folder(config.name, config_hash(self.identity))
+
+    def __enter__(self) -> Experiment:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def run(self) -> Mapping[str, JSON]:
+        """Run, or resume, and return the environment's metrics.
+
+        A re-executed task that diverges from its journal starts again, from callbacks as they were committed.
+        """
+        check_identity(self.folder, self.identity)
+        try:
+            return self._attempt()
+        except Divergence:
+            self.environment.release()
+            self.environment = self._build_environment()
+            return self._attempt()
+
+    def agent(self) -> Agent:
+        """A fresh agent as configured."""
+        section = self.config.agent
+        if section.kind == "oracle":
+            return self._oracle()
+        if section.kind == "do_nothing":
+            return DoNothing(self._environment_plugin.companion("DO_NOTHING"))
+        if section.kind == "fixed_response":
+            if section.run is None:
+                raise ConfigError("agent.run: missing; it names the run folder whose replies are replayed")
+            return FixedResponse(resolve_path(section.run, self.base))
+        sampling = Sampling(**{**section.sampling.model_dump(), "stop": tuple(section.sampling.stop)})
+        strategy = self._construct(
+            load_plugin("strategy", section.strategy.name, base=self.base),
+            section.strategy.parameters,
+            "agent.strategy",
+            {"model": self._handle("strategy", section.model)},
+        )
+        return ModelAgent(
+            self._handle("agent", section.model), strategy, sampling=sampling, seed=self.config.seed
+        )
+
+    def normalise(self, observation: str) -> str:
+        """An observation without what legitimately differs between two runs."""
+        text: str = self._environment_plugin.companion("normalise")(observation)
+        return text
+
+    def close(self) -> None:
+        """Free the environment and the models. Idempotent."""
+        self.environment.release()
+        self.pool.close()
+
+    def _attempt(self) -> Mapping[str, JSON]:
+        execution = self.config.execution
+        store = RunStore(self.folder, snapshot_every=execution.snapshot_every, fsync=execution.fsync)
+        journal = Journal(
+            self.folder / "journal.jsonl",
+            on_divergence=execution.on_divergence,
+            normalise=self.normalise,
+        )
+        try:
+            write_config(self.folder, self.config, self.identity, self.base)
+            controller = Controller(
+                schedule=self.schedule,
+                environment=self.environment,
+                agent=self.agent(),
+                callbacks=self._callbacks(),
+                pool=self.pool,
+                store=store,
+                journal=journal,
+                limits=self.limits,
+            )
+            return controller.run()
+        except Divergence:
+            journal.discard()
+            raise
+        finally:
+            self.pool.recorder = None
+            self.pool.drain_charges()
+            journal.close()
+            store.close()
+
+    def _limits(self) -> Limits:
+        section = self.config.limits
+        interactions = section.max_interactions or self._environment_plugin.companion("MAX_INTERACTIONS")
+        return Limits(
+            max_interactions=interactions,
+            max_turns=section.max_turns or 4 * interactions,
+            max_seconds=section.max_seconds,
+            ask_beyond_limit=section.ask_beyond_limit,
+        )
+
+    def _build_pool(self) -> ModelPool:
+        cache = None
+        if self.config.execution.cache:
+            from perdure.models.response_cache import ResponseCache
+
+            cache = ResponseCache()
+        specs = {
+            name: ModelSpec(section.provider, dict(section.parameters))
+            for name, section in self.config.models.items()
+        }
+        return ModelPool(specs, self._build_model, cache=cache)
+
+    def _build_model(self, spec: ModelSpec) -> LanguageModel:
+        plugin = load_plugin("model", spec.provider, base=self.base)
+        model: LanguageModel = construct(
+            plugin.target, spec.parameters, where=f"models ({spec.provider})", base=self.base
+        )
+        return model
+
+    def _build_environment(self) -> Environment:
+        section = self.config.environment
+        environment: Environment = self._construct(
+            self._environment_plugin, section.parameters, "environment", self._environment_offers()
+        )
+        return environment
+
+    def _environment_offers(self) -> dict[str, Any]:
+        return {"seed": self.config.seed, "max_interactions": self.limits.max_interactions}
+
+    def _oracle(self) -> Agent:
+        agent: Agent = construct(
+            self._environment_plugin.companion("build_oracle"),
+            self.config.environment.parameters,
+            where="environment",
+            base=self.base,
+            offered=self._environment_offers(),
+            ignore_unknown=True,
+        )
+        return agent
+
+    def _callbacks(self) -> CallbackList:
+        offers = {"total": len(self.schedule), "folder": self.folder, "seed": self.config.seed}
+        callbacks: list[Callback] = [
+            self._construct(
+                load_plugin("callback", section.name, base=self.base),
+                section.parameters,
+                f"callbacks.{i}",
+                offers,
+            )
+            for i, section in enumerate(self.config.callbacks)
+        ]
+        named = {section.name for section in self.config.callbacks}
+        callbacks += [
+            self._construct(load_plugin("callback", name), {}, name, offers)
+            for name in self._watchers
+            if name not in named
+        ]
+        return CallbackList(callbacks)
+
+    def _construct(
+        self, plugin: Plugin, parameters: Mapping[str, JSON], where: str, offered: Mapping[str, Any]
+    ) -> Any:
+        return construct(
+            plugin.target,
+            parameters,
+            where=where,
+            base=self.base,
+            model_for=lambda model: self._handle(f"{plugin.kind}:{plugin.name}", model),
+            offered=offered,
+        )
+
+    def _handle(self, caller: str, model: str) -> ModelHandle:
+        if model not in self.config.models:
+            known = ", ".join(sorted(self.config.models)) or "none; add a [models.NAME] section"
+            raise ConfigError(f"no model is named {model!r}; choose one of: {known}")
+        return self.pool.caller(caller, model)
+
+    def _identity(self) -> dict[str, JSON]:
+        identity = self.config.identity()
+        plugins = [("environment", self.config.environment.name)]
+        if self.config.agent.kind == "model":
+            plugins.append(("strategy", self.config.agent.strategy.name))
+        kept = []
+        for section in self.config.callbacks:
+            plugin = load_plugin("callback", section.name, base=self.base)
+            if plugin.target.affects_results:
+                kept.append(section.model_dump(mode="json"))
+                plugins.append(("callback", section.name))
+        identity["callbacks"] = kept
+        sources = {
+            name: load_plugin(kind, name, base=self.base).source_digest  # type: ignore[arg-type]
+            for kind, name in plugins
+        }
+        identity["sources"] = {name: digest for name, digest in sources.items() if digest}
+        identity["environment_version"] = self.environment.version
+        return identity
+
+
+def make_schedule(environment: Environment, config: RunConfig) -> list[Trial]:
+    """Every trial in order: all tasks, then all again for each repeat. Raises ConfigError."""
+    known = list(environment.task_ids())
+    ids = known
+    if config.tasks is not None:
+        unknown = [task for task in config.tasks if task not in set(known)]
+        if unknown:
+            some = ", ".join(known[:8]) + (", …" if len(known) > 8 else "")
+            raise ConfigError(f"tasks: {environment.name!r} has no task {unknown[0]!r}; it has: {some}")
+        ids = config.tasks
+    if config.execution.limit is not None:
+        ids = ids[: config.execution.limit]
+    return [Trial(task_id, sample) for sample in range(config.execution.repeat) for task_id in ids]

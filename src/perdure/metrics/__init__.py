@@ -1,0 +1,1 @@
+"""Measures: success, skills, lifelong learning, tokens, statistics."""

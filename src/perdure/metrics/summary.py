@@ -1,0 +1,84 @@
+"""One run in a few numbers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from perdure.metrics.success import wilson_interval
+from perdure.metrics.tokens import TokenTotals, add_ledger_line
+from perdure.session import SessionRecord
+from perdure.types import JSON, SessionStatus
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """What a table row shows. Counts are sessions; tokens are totals; seconds are wall-clock."""
+
+    sessions: int
+    correct: int
+    interval: tuple[float, float]
+    reward: float
+    limited: int
+    """Sessions that ended at a limit."""
+    correct_unlimited: int
+    """Correct sessions among those that did not end at a limit."""
+    interactions: int
+    statuses: Mapping[str, int] = field(default_factory=dict)
+    outcomes: Mapping[str, int] = field(default_factory=dict)
+    seconds: float = 0.0
+    restarts: int = 0
+    divergences: int = 0
+    tokens: Mapping[str, TokenTotals] = field(default_factory=dict)
+    """Totals by caller."""
+
+    @property
+    def rate(self) -> float:
+        """Correct sessions among all; 0 without sessions."""
+        return self.correct / self.sessions if self.sessions else 0.0
+
+    @property
+    def total_tokens(self) -> TokenTotals:
+        """Totals over every caller."""
+        return sum(self.tokens.values(), TokenTotals())
+
+
+def summarise(records: Iterable[SessionRecord], ledger: Iterable[Mapping[str, JSON]]) -> RunSummary:
+    """Count everything in one pass over each."""
+    statuses: Counter[str] = Counter()
+    outcomes: Counter[str] = Counter()
+    sessions = correct = limited = correct_unlimited = interactions = 0
+    reward = 0.0
+    for record in records:
+        at_limit = record.status is SessionStatus.TASK_LIMIT_REACHED
+        sessions += 1
+        correct += record.correct
+        limited += at_limit
+        correct_unlimited += record.correct and not at_limit
+        interactions += record.interactions
+        reward += record.reward
+        statuses[str(record.status)] += 1
+        outcomes[str(record.outcome)] += 1
+    tokens: dict[str, TokenTotals] = {}
+    seconds, restarts, divergences = 0.0, 0, 0
+    for line in ledger:
+        seconds += line["seconds"]
+        restarts += line["restarts"]
+        divergences += line["divergences"]
+        add_ledger_line(tokens, line)
+    return RunSummary(
+        sessions,
+        correct,
+        wilson_interval(correct, sessions),
+        reward,
+        limited,
+        correct_unlimited,
+        interactions,
+        dict(statuses),
+        dict(outcomes),
+        seconds,
+        restarts,
+        divergences,
+        tokens,
+    )

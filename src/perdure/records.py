@@ -1,0 +1,197 @@
+"""How a finished session becomes one line of `sessions.jsonl`, and back. Texts are addresses of blobs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import get_args
+
+from perdure.errors import ModelError
+from perdure.journal import CallEvent, decode_outcome, encode_outcome
+from perdure.model import CallCharge, Outcome, request_options
+from perdure.session import Interaction, PastSession, Session, SessionRecord
+from perdure.types import JSON, EvaluationOutcome, Message, Observation, Role, SessionStatus
+
+SCHEMA_VERSION = 1
+
+Put = Callable[[str, str | None], str]
+Get = Callable[[str], str]
+
+
+@dataclass(frozen=True)
+class RecordedCall:
+    """One model call of a finished session, with its exact prompt."""
+
+    caller: str
+    model: str
+    digest: str
+    messages: tuple[Message, ...]
+    options: str
+    """Schema, tools, sampling: canonical JSON."""
+    outcome: Outcome
+
+
+def encode_session(
+    session: Session, calls: Iterable[CallEvent], deltas: Mapping[str, JSON], put: Put
+) -> dict[str, JSON]:
+    """The committed record: deterministic, without clock times or token counts (those go to the ledger)."""
+    result = session.record()
+    return {
+        "v": SCHEMA_VERSION,
+        "index": session.index,
+        "task": result.task_id,
+        "sample": result.sample,
+        "status": result.status,
+        "outcome": result.outcome,
+        "reward": result.reward,
+        "detail": dict(result.detail),
+        "finish_reason": result.finish_reason,
+        "turns": result.turns,
+        "goal": put(session.goal, None),
+        "experience": [put(text, None) for text in session.experience],
+        "history": _encode_messages(session.history, put),
+        "interactions": [_encode_interaction(item, put) for item in session.interactions],
+        "calls": list(_encode_calls(calls, put)),
+        "callbacks": dict(deltas),
+    }
+
+
+def decode_slim(record: Mapping[str, JSON]) -> SessionRecord:
+    """What metrics see: no text is read."""
+    return SessionRecord(
+        task_id=record["task"],
+        sample=record["sample"],
+        status=SessionStatus(record["status"]),
+        outcome=EvaluationOutcome(record["outcome"]),
+        reward=record["reward"],
+        detail=record["detail"],
+        finish_reason=record["finish_reason"],
+        interactions=len(record["interactions"]),
+        turns=record["turns"],
+    )
+
+
+def decode_past(record: Mapping[str, JSON], get: Get) -> PastSession:
+    """A finished session with its texts."""
+    return PastSession(
+        record=decode_slim(record),
+        goal=get(record["goal"]),
+        history=_decode_messages(record["history"], get),
+        interactions=tuple(_decode_interaction(item, get) for item in record["interactions"]),
+        experience=tuple(get(digest) for digest in record["experience"]),
+    )
+
+
+def decode_calls(record: Mapping[str, JSON], get: Get) -> Iterator[RecordedCall]:
+    """Every model call of a session, in order, with the exact prompts."""
+    previous: dict[str, tuple[Message, ...]] = {}
+    for call in record["calls"]:
+        kept = previous.get(call["caller"], ())[: call["same"]]
+        messages = (*kept, *_decode_messages(call["new"], get))
+        previous[call["caller"]] = messages
+        outcome = dict(call["outcome"])
+        if "text" in outcome:
+            outcome["text"] = get(outcome["text"])
+        yield RecordedCall(
+            call["caller"],
+            call["model"],
+            call["request"],
+            messages,
+            get(call["options"]),
+            decode_outcome(outcome),
+        )
+
+
+def encode_ledger(
+    session: Session, charges: Iterable[CallCharge], *, seconds: float, restarts: int, divergences: int
+) -> dict[str, JSON]:
+    """Tokens and seconds of one task: what differs between two runs of the same thing."""
+    return {
+        "v": SCHEMA_VERSION,
+        "index": session.index,
+        "task": session.task_id,
+        "sample": session.sample,
+        "seconds": round(seconds, 4),
+        "restarts": restarts,
+        "divergences": divergences,
+        "calls": [
+            [
+                charge.caller,
+                charge.model,
+                charge.source,
+                charge.usage.prompt_tokens,
+                charge.usage.completion_tokens,
+                charge.usage.cached_tokens,
+                charge.usage.reasoning_tokens,
+                round(charge.seconds, 4),
+            ]
+            for charge in charges
+        ],
+    }
+
+
+def _encode_messages(messages: Iterable[Message], put: Put) -> list[list[str]]:
+    return [[message.role, put(message.text, message.digest)] for message in messages]
+
+
+def _decode_messages(items: Iterable[list[str]], get: Get) -> tuple[Message, ...]:
+    roles: dict[str, Role] = {role: role for role in get_args(Role)}
+    return tuple(Message(roles[role], get(digest)) for role, digest in items)
+
+
+def _encode_interaction(item: Interaction, put: Put) -> dict[str, JSON]:
+    observation = item.observation
+    return {
+        "action": put(item.action, None),
+        "observation": put(observation.text, None),
+        "accepted": observation.accepted,
+        "done": observation.done,
+        "status": observation.status,
+        "reason": observation.reason,
+        "reward": observation.reward,
+    }
+
+
+def _decode_interaction(item: Mapping[str, JSON], get: Get) -> Interaction:
+    return Interaction(
+        get(item["action"]),
+        Observation(
+            text=get(item["observation"]),
+            accepted=item["accepted"],
+            done=item["done"],
+            status=SessionStatus(item["status"]),
+            reason=item["reason"],
+            reward=item["reward"],
+        ),
+    )
+
+
+def _encode_calls(calls: Iterable[CallEvent], put: Put) -> Iterator[dict[str, JSON]]:
+    """Each prompt as what it shares with the same caller's previous one, and what is new: O(T) in all."""
+    previous: dict[str, tuple[Message, ...]] = {}
+    for call in calls:
+        if call.request is None:
+            raise ValueError(f"a call of {call.caller!r} was committed without its request")
+        messages = call.request.messages
+        same = _shared_prefix(previous.get(call.caller, ()), messages)
+        previous[call.caller] = messages
+        outcome = encode_outcome(call.outcome)
+        outcome.pop("usage", None)
+        if not isinstance(call.outcome, ModelError):
+            outcome["text"] = put(call.outcome.text, None)
+        yield {
+            "caller": call.caller,
+            "model": call.model,
+            "request": call.digest,
+            "same": same,
+            "new": _encode_messages(messages[same:], put),
+            "options": put(request_options(call.request), None),
+            "outcome": outcome,
+        }
+
+
+def _shared_prefix(old: tuple[Message, ...], new: tuple[Message, ...]) -> int:
+    for i, (a, b) in enumerate(zip(old, new, strict=False)):
+        if a is not b and a != b:
+            return i
+    return min(len(old), len(new))

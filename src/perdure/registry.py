@@ -1,0 +1,128 @@
+"""Name → plugin: a module of this package, an entry point, or `file.py:Class`; loaded when asked for."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from pkgutil import iter_modules
+from types import ModuleType
+from typing import Any, Literal, TypeAlias
+
+from perdure.errors import ConfigError, PluginNotFound
+
+Kind: TypeAlias = Literal["environment", "strategy", "model", "callback", "sandbox"]
+
+_PACKAGES: dict[Kind, str] = {
+    "environment": "perdure.environments",
+    "strategy": "perdure.strategies",
+    "model": "perdure.models",
+    "callback": "perdure.callbacks",
+    "sandbox": "perdure.sandboxes",
+}
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """A class and the module it lives in, which may offer companions (an oracle, a normal form, …)."""
+
+    kind: Kind
+    name: str
+    target: Any
+    module: ModuleType
+    source_digest: str = ""
+    """Digest of the file of a `file.py:Class` plugin: part of a run's identity."""
+
+    def companion(self, name: str) -> Any:
+        """A name beside the class. Raises ConfigError when the module does not offer it."""
+        try:
+            return getattr(self.module, name)
+        except AttributeError:
+            raise ConfigError(f"{self.kind} {self.name!r} has no {name!r} beside its class") from None
+
+
+def load_plugin(kind: Kind, name: str, *, base: Path | None = None) -> Plugin:
+    """The plugin of this name. `file.py:Class` is looked for as `resolve_path` does.
+
+    Raises PluginNotFound, ConfigError.
+    """
+    path, colon, class_name = name.rpartition(":")
+    if colon and path.endswith(".py"):
+        return _from_file(kind, name, resolve_path(path, base or Path.cwd()), class_name)
+    if name in _builtin_modules(kind):
+        module = importlib.import_module(f"{_PACKAGES[kind]}.{name}")
+        target = getattr(module, kind.upper(), None)
+        if target is not None:
+            return Plugin(kind, name, target, module)
+    for entry in _entry_points(kind):
+        if entry.name == name:
+            target = entry.load()
+            return Plugin(kind, name, target, sys.modules[target.__module__])
+    raise PluginNotFound(kind, name, plugin_names(kind))
+
+
+def resolve_path(path: str, base: Path) -> Path:
+    """A path of a configuration: beside it (`base`), or else in the current folder."""
+    beside = base / Path(path).expanduser()
+    here = Path.cwd() / Path(path).expanduser()
+    return here if here.exists() and not beside.exists() else beside
+
+
+def plugin_names(kind: Kind) -> list[str]:
+    """Every name that `load_plugin` knows without a file."""
+    builtin = [
+        name
+        for name in _builtin_modules(kind)
+        if hasattr(importlib.import_module(f"{_PACKAGES[kind]}.{name}"), kind.upper())
+    ]
+    return sorted({*builtin, *(entry.name for entry in _entry_points(kind))})
+
+
+def _builtin_modules(kind: Kind) -> Iterator[str]:
+    try:
+        package = importlib.import_module(_PACKAGES[kind])
+    except ModuleNotFoundError:
+        return
+    for module in iter_modules(package.__path__):
+        yield module.name
+
+
+def _entry_points(kind: Kind) -> Iterator[EntryPoint]:
+    """Other packages register under `perdure.environments`, `perdure.callbacks`, …"""
+    yield from entry_points(group=_PACKAGES[kind])
+
+
+def _from_file(kind: Kind, name: str, path: Path, class_name: str) -> Plugin:
+    if not path.is_file():
+        raise ConfigError(f"{kind} {name!r}: there is no file {str(path)!r}")
+    digest = sha256(path.read_bytes()).hexdigest()[:16]
+    module_name = f"perdure_file_{path.stem}_{digest}"
+    module = sys.modules.get(module_name)
+    if module is None:
+        spec = importlib.util.spec_from_file_location(module_name, path)
+        if spec is None or spec.loader is None:
+            raise ConfigError(f"{kind} {name!r}: {str(path)!r} is not a Python file")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[module_name] = module
+        try:
+            spec.loader.exec_module(module)
+        except BaseException as error:
+            del sys.modules[module_name]
+            if isinstance(error, Exception):
+                raise ConfigError(f"{kind} {name!r}: {type(error).__name__}: {error}") from error
+            raise
+    if not hasattr(module, class_name):
+        classes = sorted(
+            key
+            for key, value in vars(module).items()
+            if isinstance(value, type) and value.__module__ == module_name
+        )
+        raise ConfigError(
+            f"{kind} {name!r}: no class {class_name!r} in {path.name}; it has: {', '.join(classes)}"
+        )
+    return Plugin(kind, name, getattr(module, class_name), module, digest)

@@ -1,0 +1,147 @@
+"""A run folder as Python objects: `perdure.run` makes one, `perdure.load` opens one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from perdure.errors import MissingExtra, RunFolderError
+from perdure.session import PastSession, SessionRecord
+from perdure.snapshot import RunReader
+from perdure.types import JSON
+
+if TYPE_CHECKING:
+    import pandas
+
+    from perdure.config import RunConfig
+    from perdure.metrics.summary import RunSummary
+
+
+class Run:
+    """A finished or unfinished run, read lazily from its folder. Raises RunFolderError."""
+
+    def __init__(self, folder: Path) -> None:
+        from perdure.run_folder import read_config
+
+        self.folder = folder
+        self._config, self._recorded = read_config(folder)
+        self._reader = RunReader(folder)
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.folder)!r}, {len(self.sessions)} sessions)"
+
+    @property
+    def config(self) -> RunConfig:
+        """The resolved configuration."""
+        return self._config
+
+    @property
+    def base(self) -> Path:
+        """The folder that relative paths of the configuration start from."""
+        return Path(self._recorded["base"])
+
+    @property
+    def hash(self) -> str:
+        """Digest of what changes results."""
+        digest: str = self._recorded["hash"]
+        return digest
+
+    @property
+    def sessions(self) -> Sequence[PastSession]:
+        """Finished sessions with their texts, read when indexed."""
+        return self._reader
+
+    @property
+    def reader(self) -> RunReader:
+        """The folder's files: exact prompts, ledger lines, raw records."""
+        return self._reader
+
+    @cached_property
+    def metrics(self) -> Mapping[str, JSON]:
+        """The environment's metrics; empty while the run is unfinished."""
+        path = self.folder / "metrics.json"
+        try:
+            body: dict[str, JSON] = json.loads(path.read_text("utf-8"))
+        except FileNotFoundError:
+            return {}
+        except ValueError as error:
+            raise RunFolderError(f"{str(path)!r} cannot be read: {error}") from error
+        metrics: dict[str, JSON] = body["environment"]
+        return metrics
+
+    def records(self) -> Iterator[SessionRecord]:
+        """Slim results, in order."""
+        return self._reader.records()
+
+    def steps(self) -> Iterator[dict[str, JSON]]:
+        """Every interaction, flat: task, sample, step (from 1), action, observation, accepted, reward."""
+        for past in self._reader:
+            for number, interaction in enumerate(past.interactions, 1):
+                yield {
+                    "task": past.record.task_id,
+                    "sample": past.record.sample,
+                    "step": number,
+                    "action": interaction.action,
+                    "observation": interaction.observation.text,
+                    "accepted": interaction.observation.accepted,
+                    "reward": interaction.observation.reward,
+                }
+
+    def summary(self) -> RunSummary:
+        """The run in a few numbers."""
+        from perdure.metrics.summary import summarise
+
+        return summarise(self.records(), self._reader.ledger())
+
+    def sessions_frame(self) -> pandas.DataFrame:
+        """One row a session. Raises MissingExtra without pandas."""
+        rows = []
+        for record in self.records():
+            row = {**vars(record), **{f"detail.{key}": value for key, value in record.detail.items()}}
+            del row["detail"]
+            rows.append({**row, "status": str(record.status), "outcome": str(record.outcome)})
+        return _frame(rows)
+
+    def steps_frame(self) -> pandas.DataFrame:
+        """One row an interaction. Raises MissingExtra without pandas."""
+        return _frame(list(self.steps()))
+
+
+def load(path: str | Path) -> Run:
+    """Open a run folder. Raises RunFolderError when it is none."""
+    return Run(Path(path))
+
+
+def run(
+    config: str | Path | Mapping[str, JSON],
+    *,
+    sets: Iterable[str] = (),
+    out: str | Path | None = None,
+    watchers: Iterable[str] = (),
+) -> Run:
+    """Run an experiment, or resume it, and return the finished run.
+
+    `config` is a TOML file or the same as a mapping; `sets` are `key.path=value` changes; `out` is the run
+    folder (default: `runs/<name>-<hash>`); `watchers` are callbacks that only look, such as `progress`.
+    Relative paths are looked for beside the file, then in the current folder.
+    Raises UsageError, InfrastructureError.
+    """
+    from perdure.config import load_config
+    from perdure.experiment import Experiment
+
+    changes = [*sets, *([f"execution.out={json.dumps(str(out))}"] if out is not None else [])]
+    base = None if isinstance(config, Mapping) else Path(config).resolve().parent
+    with Experiment(load_config(config, changes), base=base, watchers=watchers) as experiment:
+        experiment.run()
+        return Run(experiment.folder)
+
+
+def _frame(rows: list[dict[str, JSON]]) -> pandas.DataFrame:
+    try:
+        import pandas
+    except ImportError:
+        raise MissingExtra("pandas", "pip install pandas") from None
+    return pandas.DataFrame(rows)

@@ -1,0 +1,77 @@
+"""What a run folder says about itself: its resolved configuration, its identity, and whether it may go on."""
+
+from __future__ import annotations
+
+import platform
+import tomllib
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+
+from perdure.config import RunConfig, config_hash, flatten
+from perdure.errors import RunFolderError
+from perdure.storage import replace_atomically
+from perdure.types import JSON
+
+CONFIG_FILE = "config.toml"
+_META = "recorded"
+"""Table of `config.toml` that is not configuration: hash, versions, base folder, identity."""
+
+
+def default_folder(name: str, digest: str) -> Path:
+    """`runs/<name>-<8 hex digits>`: the same configuration finds its folder again."""
+    return Path("runs") / f"{name}-{digest[:8]}"
+
+
+def write_config(folder: Path, config: RunConfig, identity: Mapping[str, JSON], base: Path) -> None:
+    """Write `config.toml` once. Secrets never enter it: keys are named by environment variables."""
+    path = folder / CONFIG_FILE
+    if path.exists():
+        return
+    import tomli_w
+
+    body = config.model_dump(mode="json", exclude_none=True)
+    body[_META] = {
+        "hash": config_hash(identity),
+        "schema": 1,
+        "perdure": version("perdure"),
+        "python": platform.python_version(),
+        "base": str(base),
+        "identity": dict(identity),
+    }
+    replace_atomically(path, tomli_w.dumps(body))
+
+
+def read_config(folder: Path) -> tuple[RunConfig, dict[str, JSON]]:
+    """The configuration of a run and what was recorded beside it. Raises RunFolderError."""
+    path = folder / CONFIG_FILE
+    try:
+        data = tomllib.loads(path.read_text("utf-8"))
+        recorded = data.pop(_META)
+        return RunConfig.model_validate(data), recorded
+    except FileNotFoundError:
+        raise RunFolderError(f"{str(folder)!r} is not a run folder: it has no {CONFIG_FILE}") from None
+    except (KeyError, ValueError) as error:
+        first = str(error).splitlines()[0]
+        raise RunFolderError(f"{str(path)!r} cannot be read: {first}") from error
+
+
+def check_identity(folder: Path, identity: Mapping[str, JSON]) -> None:
+    """Refuse to continue a run whose configuration changed, naming every changed key."""
+    if not (folder / CONFIG_FILE).exists():
+        if (folder / "sessions.jsonl").exists():
+            raise RunFolderError(f"{str(folder)!r} holds sessions but no {CONFIG_FILE}; give another --out")
+        return
+    _, recorded = read_config(folder)
+    if recorded["hash"] == config_hash(identity):
+        return
+    old, new = flatten(recorded["identity"]), flatten(identity)
+    changed = [
+        f"{key}: {old.get(key)!r} → {new.get(key)!r}"
+        for key in sorted({*old, *new})
+        if old.get(key) != new.get(key)
+    ]
+    raise RunFolderError(
+        f"{str(folder)!r} holds a run of another configuration; give another --out. Changed: "
+        + "; ".join(changed)
+    )

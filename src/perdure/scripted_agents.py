@@ -1,0 +1,62 @@
+"""Agents without a model: the floor of an environment, and the replay of somebody's replies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from perdure.agent import Agent, ContextView
+from perdure.environment import Opening
+from perdure.errors import ConfigError, ModelError
+from perdure.session import Session
+from perdure.snapshot import RunReader
+
+
+class DoNothing(Agent):
+    """Gives the same reply in every turn: the one that ends a task without doing anything."""
+
+    def __init__(self, reply: str) -> None:
+        self._reply = reply
+
+    def start(self, session: Session, opening: Opening) -> None:
+        """Nothing to remember."""
+
+    def infer(self, view: ContextView) -> str:
+        """The reply."""
+        return self._reply
+
+
+class FixedResponse(Agent):
+    """Replays the replies that an agent gave in another run, task by task.
+
+    Raises ConfigError when the run does not hold a task, ModelError when a task's replies are used up.
+    """
+
+    def __init__(self, run: Path) -> None:
+        if not (run / "sessions.jsonl").exists():
+            raise ConfigError(f"agent.run: {str(run)!r} is not a run folder")
+        self._reader = RunReader(run)
+        self._index = {(line["task"], line["sample"]): line["index"] for line in self._reader.lines()}
+        self._replies: list[str] = []
+
+    def start(self, session: Session, opening: Opening) -> None:
+        """Load this task's replies: what the agent's model said, or its actions where it has no model."""
+        try:
+            index = self._index[session.task_id, session.sample]
+        except KeyError:
+            raise ConfigError(
+                f"{str(self._reader.folder)!r} holds no replies for task {session.task_id!r}, "
+                f"repeat {session.sample}"
+            ) from None
+        replies = [
+            call.outcome.text
+            for call in self._reader.calls(index)
+            if call.caller == "agent" and not isinstance(call.outcome, ModelError)
+        ]
+        past = self._reader[index]
+        self._replies = replies or [interaction.action for interaction in past.interactions]
+
+    def infer(self, view: ContextView) -> str:
+        """The next recorded reply."""
+        if not self._replies:
+            raise ModelError("the recorded replies of this task are used up")
+        return self._replies.pop(0)

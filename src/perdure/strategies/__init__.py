@@ -1,0 +1,1 @@
+"""Context strategies: what the model sees within one task."""

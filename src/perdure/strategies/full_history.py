@@ -1,0 +1,36 @@
+"""ReAct: the whole interaction history in every prompt (Yao et al. 2022), the baseline of both papers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from perdure.agent import Absorbed, ContextView
+from perdure.environment import Opening
+from perdure.types import JSON, Message, Observation
+
+
+class FullHistory:
+    """Shows everything; its prompt grows with every step. The reply is the action."""
+
+    schema: Mapping[str, JSON] | None = None
+
+    def start(self, opening: Opening) -> None:
+        """Nothing to prepare: the session keeps the history."""
+
+    def render(self, view: ContextView) -> Sequence[Message]:
+        """Instructions and experience, every message so far, then rejected replies with their errors."""
+        prompt = [Message("system", view.instructions_block), *view.history]
+        for rejected in view.rejected:
+            prompt.append(Message("agent", rejected.reply))
+            prompt.append(Message("user", rejected.error))
+        return prompt
+
+    def absorb(self, reply: str) -> Absorbed:
+        """The environment reads the reply itself."""
+        return Absorbed(action=reply)
+
+    def observe(self, observation: Observation) -> None:
+        """Nothing to commit."""
+
+
+STRATEGY = FullHistory
