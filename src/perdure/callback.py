@@ -9,7 +9,7 @@ from enum import StrEnum
 from perdure.agent import Agent
 from perdure.environment import Environment
 from perdure.errors import ConfigError
-from perdure.session import PastSession, Session
+from perdure.session import PastSessions, Session
 from perdure.types import JSON
 
 
@@ -51,7 +51,7 @@ class CallbackContext:
     agent: Agent
     environment: Environment
     session: Session
-    past_sessions: Sequence[PastSession]
+    past_sessions: PastSessions
     """Finished sessions of this run, oldest first; read from disk when indexed."""
     controller: SessionController
 
@@ -98,6 +98,9 @@ class Callback:
         """The whole state, as JSON, so that a restore need not read every delta."""
         return None
 
+    def close(self) -> None:
+        """The run is over, or was interrupted: put terminals and files back in order."""
+
 
 class CallbackList:
     """Runs every callback's handler in order. A failure is never swallowed; it says whose it was."""
@@ -133,6 +136,11 @@ class CallbackList:
         """Every callback's whole state."""
         states = {name: callback.snapshot_state() for name, callback in self._callbacks.items()}
         return {name: state for name, state in states.items() if state is not None}
+
+    def close(self) -> None:
+        """Close every callback."""
+        for callback in self._callbacks.values():
+            callback.close()
 
     def restore(self, states: Mapping[str, JSON], deltas: Sequence[Mapping[str, JSON]]) -> None:
         """Give every callback its newest snapshot and the deltas after it."""

@@ -24,7 +24,29 @@ def construct(
     offered: Mapping[str, Any] | None = None,
     ignore_unknown: bool = False,
 ) -> Any:
-    """Call `target` with checked parameters.
+    """Call `target` with checked parameters; see `bind`. A ValueError of its own is a ConfigError too."""
+    if ignore_unknown:
+        accepted = inspect.signature(target).parameters
+        parameters = {key: value for key, value in parameters.items() if key in accepted}
+    arguments = bind(target, parameters, where=where, base=base, model_for=model_for, offered=offered)
+    try:
+        return target(**arguments)
+    except PerdureError:
+        raise
+    except (ValueError, OSError) as error:
+        raise ConfigError(f"{where}: {' '.join(str(error).split())}") from error
+
+
+def bind(
+    target: Any,
+    parameters: Mapping[str, JSON],
+    *,
+    where: str,
+    base: Path,
+    model_for: Callable[[str], LanguageModel] | None = None,
+    offered: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The arguments that a section's parameters make, without calling anything.
 
     A parameter annotated as `Path` is looked for as `resolve_path` does, one annotated as `LanguageModel`
     names a model (`model_for` makes the handle). `offered` are values given only where the constructor has
@@ -32,30 +54,24 @@ def construct(
     """
     signature = inspect.signature(target)
     hints = get_type_hints(target.__init__ if inspect.isclass(target) else target)
-    accepted = [
-        name for name, p in signature.parameters.items() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
-    ]
+    accepted = {
+        name: parameter
+        for name, parameter in signature.parameters.items()
+        if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+    }
     arguments: dict[str, Any] = {}
     for key, value in parameters.items():
         if key not in accepted:
-            if ignore_unknown:
-                continue
             choices = ", ".join(accepted) or "none"
             raise ConfigError(f"{where}.{key}: unknown key; choose one of: {choices}")
         arguments[key] = _convert(value, hints.get(key, Any), f"{where}.{key}", base, model_for)
     for key, value in (offered or {}).items():
         if key in accepted:
             arguments.setdefault(key, value)
-    for key, parameter in signature.parameters.items():
-        required = parameter.default is parameter.empty and key in accepted
-        if required and key not in arguments:
+    for key, parameter in accepted.items():
+        if parameter.default is parameter.empty and key not in arguments:
             raise ConfigError(f"{where}.{key}: missing")
-    try:
-        return target(**arguments)
-    except PerdureError:
-        raise
-    except (ValueError, OSError) as error:
-        raise ConfigError(f"{where}: {_one_line(error)}") from error
+    return arguments
 
 
 def _convert(
@@ -79,7 +95,3 @@ def _convert(
     except ValidationError as error:
         first = error.errors()[0]
         raise ConfigError(f"{where}: {first['msg']}, got {value!r}") from error
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())

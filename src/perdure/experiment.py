@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from perdure.agent import Agent, ModelAgent
 from perdure.callback import Callback, CallbackList
 from perdure.config import RunConfig, config_hash
-from perdure.construct import construct
+from perdure.construct import bind, construct
 from perdure.controller import Controller, Limits, Trial
 from perdure.environment import Environment
 from perdure.errors import ConfigError, Divergence
@@ -95,33 +96,39 @@ class Experiment:
 
     def _attempt(self) -> Mapping[str, JSON]:
         execution = self.config.execution
-        store = RunStore(self.folder, snapshot_every=execution.snapshot_every, fsync=execution.fsync)
-        journal = Journal(
-            self.folder / "journal.jsonl",
-            on_divergence=execution.on_divergence,
-            normalise=self.normalise,
-        )
-        try:
+        callbacks, agent = self._callbacks(), self.agent()
+        with ExitStack() as stack:
+            store = RunStore(self.folder, snapshot_every=execution.snapshot_every, fsync=execution.fsync)
+            stack.callback(store.close)
+            journal = Journal(
+                self.folder / "journal.jsonl",
+                on_divergence=execution.on_divergence,
+                normalise=self.normalise,
+            )
+            stack.callback(journal.close)
+            stack.callback(self._detach)
+            stack.callback(callbacks.close)
             write_config(self.folder, self.config, self.identity, self.base)
             controller = Controller(
                 schedule=self.schedule,
                 environment=self.environment,
-                agent=self.agent(),
-                callbacks=self._callbacks(),
+                agent=agent,
+                callbacks=callbacks,
                 pool=self.pool,
                 store=store,
                 journal=journal,
                 limits=self.limits,
             )
-            return controller.run()
-        except Divergence:
-            journal.discard()
-            raise
-        finally:
-            self.pool.recorder = None
-            self.pool.drain_charges()
-            journal.close()
-            store.close()
+            try:
+                return controller.run()
+            except Divergence:
+                journal.discard()
+                raise
+
+    def _detach(self) -> None:
+        """The pool outlives an attempt; what it knows of it does not."""
+        self.pool.recorder = None
+        self.pool.drain_charges()
 
     def _limits(self) -> Limits:
         section = self.config.limits
@@ -139,10 +146,11 @@ class Experiment:
             from perdure.models.response_cache import ResponseCache
 
             cache = ResponseCache()
-        specs = {
-            name: ModelSpec(section.provider, dict(section.parameters))
-            for name, section in self.config.models.items()
-        }
+        specs = {}
+        for name, section in self.config.models.items():
+            plugin = load_plugin("model", section.provider, base=self.base)
+            bind(plugin.target, section.parameters, where=f"models.{name}", base=self.base)
+            specs[name] = ModelSpec(section.provider, dict(section.parameters))
         return ModelPool(specs, self._build_model, cache=cache)
 
     def _build_model(self, spec: ModelSpec) -> LanguageModel:
@@ -174,7 +182,13 @@ class Experiment:
         return agent
 
     def _callbacks(self) -> CallbackList:
-        offers = {"total": len(self.schedule), "folder": self.folder, "seed": self.config.seed}
+        offers = {
+            "total": len(self.schedule),
+            "folder": self.folder,
+            "seed": self.config.seed,
+            "pool": self.pool,
+            "normal_form": getattr(self._environment_plugin.module, "normal_form", None),
+        }
         callbacks: list[Callback] = [
             self._construct(
                 load_plugin("callback", section.name, base=self.base),

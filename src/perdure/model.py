@@ -151,6 +151,8 @@ class ModelPool:
         self._cache = cache
         self._instances: dict[str, LanguageModel] = {}
         self._charges: list[CallCharge] = []
+        self.usage = Usage()
+        """Tokens of every call so far in this process, cache hits left out."""
         self.recorder: CallRecorder | None = None
         """The journal of the run under way, set by the controller."""
 
@@ -228,4 +230,6 @@ class ModelPool:
 
     def _charge(self, caller: str, model: str, outcome: Outcome, seconds: float, source: str) -> None:
         usage = outcome.usage if isinstance(outcome, Completion) else Usage()
+        if source != "cache":
+            self.usage += usage
         self._charges.append(CallCharge(caller, model, usage, seconds, source))

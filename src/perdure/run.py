@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perdure.errors import MissingExtra, RunFolderError
-from perdure.session import PastSession, SessionRecord
+from perdure.session import PastSessions, SessionRecord
 from perdure.snapshot import RunReader
 from perdure.types import JSON
 
@@ -50,7 +50,7 @@ class Run:
         return digest
 
     @property
-    def sessions(self) -> Sequence[PastSession]:
+    def sessions(self) -> PastSessions:
         """Finished sessions with their texts, read when indexed."""
         return self._reader
 

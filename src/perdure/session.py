@@ -13,7 +13,8 @@ A terminal status never changes. Every session ends with exactly one outcome oth
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from perdure.errors import IllegalTransition
@@ -23,6 +24,7 @@ __all__ = [
     "EvaluationOutcome",
     "Interaction",
     "PastSession",
+    "PastSessions",
     "Rejected",
     "Session",
     "SessionRecord",
@@ -90,6 +92,14 @@ class PastSession:
     history: tuple[Message, ...]
     interactions: tuple[Interaction, ...]
     experience: tuple[str, ...] = ()
+
+
+class PastSessions(Sequence[PastSession], ABC):
+    """Finished sessions of a run, oldest first, read when indexed."""
+
+    @abstractmethod
+    def records(self) -> Iterator[SessionRecord]:
+        """Slim results in order, without reading any text."""
 
 
 def check_alternation(messages: Sequence[Message]) -> None:

@@ -30,14 +30,14 @@ from perdure.records import (
     encode_ledger,
     encode_session,
 )
-from perdure.session import PastSession, Session, SessionRecord
+from perdure.session import PastSession, PastSessions, Session, SessionRecord
 from perdure.storage import AppendLog, FolderLock, line_offsets, replace_atomically
 from perdure.types import JSON
 
 __all__ = ["Journal", "RunReader", "RunStore", "Snapshots"]
 
 
-class RunReader(Sequence[PastSession]):
+class RunReader(PastSessions):
     """Finished sessions of a run folder, read when indexed: nothing but offsets stays in memory."""
 
     def __init__(self, folder: Path) -> None:

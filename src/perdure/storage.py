@@ -104,8 +104,11 @@ def line_offsets(path: Path) -> Iterator[int]:
             position += len(chunk)
 
 
-def replace_atomically(path: Path, text: str) -> None:
-    """Write a file so that a reader sees the old or the new content, never a part. Raises StorageError."""
+def replace_atomically(path: Path, text: str, *, sync: bool = True) -> None:
+    """Write a file so that a reader sees the old or the new content, never a part. Raises StorageError.
+
+    Without `sync` the new content may be lost with the machine's power, but is never torn.
+    """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     with _storage_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -113,7 +116,8 @@ def replace_atomically(path: Path, text: str) -> None:
             with temporary.open("w", encoding="utf-8") as file:
                 file.write(text)
                 file.flush()
-                os.fsync(file.fileno())
+                if sync:
+                    os.fsync(file.fileno())
             temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)

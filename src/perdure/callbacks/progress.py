@@ -1,0 +1,107 @@
+"""Shows how far a run is: a live bar on a terminal, plain lines elsewhere. Always on stderr."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, TextIO
+
+from perdure.callback import Callback, CallbackContext
+from perdure.metrics.success import wilson_interval
+from perdure.model import ModelPool
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+
+
+class Progress(Callback):
+    """Tasks done, success so far with its interval, tokens, and the time that is left.
+
+    `every` is how many seconds pass between two plain lines where stderr is no terminal.
+    """
+
+    name = "progress"
+    affects_results = False
+
+    def __init__(
+        self, *, total: int, every: float = 10.0, pool: ModelPool | None = None, stream: TextIO | None = None
+    ) -> None:
+        self._total = total
+        self._every = every
+        self._pool = pool
+        self._stream = stream or sys.stderr
+        self._bar: Bar | None = None
+        self._started = self._printed = 0.0
+        self._before = self._done = self._correct = 0
+
+    def on_session_create(self, ctx: CallbackContext) -> None:
+        """Begin with what an earlier process finished."""
+        if not self._started:
+            self._started = self._printed = time.monotonic()
+            self._before = self._done = len(ctx.past_sessions)
+            self._correct = sum(record.correct for record in ctx.past_sessions.records())
+            if self._stream.isatty():
+                self._bar = self._live_bar()
+                self._bar.start()
+        self._show(ctx)
+
+    def on_environment_interact(self, ctx: CallbackContext) -> None:
+        """A long task shows its steps."""
+        self._show(ctx)
+
+    def on_environment_complete(self, ctx: CallbackContext) -> None:
+        """Count the outcome."""
+        self._done += 1
+        self._correct += ctx.session.record().correct
+        self._show(ctx, last=self._done == self._total)
+
+    def close(self) -> None:
+        """Give the terminal back."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+    def _show(self, ctx: CallbackContext, *, last: bool = False) -> None:
+        step = len(ctx.session.interactions)
+        if self._bar is not None:
+            self._bar.update(self._bar.task_ids[0], completed=self._done, facts=self._facts(step))
+        elif last or time.monotonic() - self._printed >= self._every:
+            self._printed = time.monotonic()
+            print(
+                f"{self._done}/{self._total} tasks · {self._facts(step)} · {self._remaining()}",
+                file=self._stream,
+                flush=True,
+            )
+
+    def _facts(self, step: int) -> str:
+        low, high = wilson_interval(self._correct, self._done)
+        rate = self._correct / self._done if self._done else 0.0
+        facts = f"success {rate:.1%} [{low:.0%}, {high:.0%}] · step {step}"
+        if self._pool is not None and (tokens := self._pool.usage).prompt_tokens:
+            facts += f" · {tokens.prompt_tokens:,} prompt + {tokens.completion_tokens:,} completion tokens"
+        return facts
+
+    def _remaining(self) -> str:
+        fresh = self._done - self._before
+        if not fresh:
+            return "time left unknown"
+        seconds = (time.monotonic() - self._started) / fresh * (self._total - self._done)
+        return f"about {seconds:.0f} s left"
+
+    def _live_bar(self) -> Bar:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bar
+
+        bar = Bar(
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[facts]}"),
+            TimeRemainingColumn(),
+            console=Console(file=self._stream),
+        )
+        bar.add_task("", total=self._total, completed=self._done, facts="")
+        return bar
+
+
+CALLBACK = Progress

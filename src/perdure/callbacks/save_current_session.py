@@ -1,0 +1,59 @@
+"""Keeps the session under way readable from outside: `current_session.json`, replaced at every event."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from perdure.callback import Callback, CallbackContext
+from perdure.storage import replace_atomically
+
+
+class SaveCurrentSession(Callback):
+    """Writes the session under way into the run folder, to watch a long task. Resuming does not need it."""
+
+    name = "save_current_session"
+    affects_results = False
+
+    def __init__(self, *, folder: Path) -> None:
+        self._path = folder / "current_session.json"
+
+    def on_session_create(self, ctx: CallbackContext) -> None:
+        """Write the new session."""
+        self._save(ctx)
+
+    def on_environment_reset(self, ctx: CallbackContext) -> None:
+        """Write it with its goal."""
+        self._save(ctx)
+
+    def on_agent_inference(self, ctx: CallbackContext) -> None:
+        """Write it with the raw reply."""
+        self._save(ctx)
+
+    def on_environment_interact(self, ctx: CallbackContext) -> None:
+        """Write it with the observation."""
+        self._save(ctx)
+
+    def on_environment_complete(self, ctx: CallbackContext) -> None:
+        """Write it with its outcome."""
+        self._save(ctx)
+
+    def _save(self, ctx: CallbackContext) -> None:
+        session = ctx.session
+        body = {
+            "v": 1,
+            "index": session.index,
+            "task": session.task_id,
+            "sample": session.sample,
+            "status": session.status,
+            "outcome": session.evaluation.outcome,
+            "finish_reason": session.finish_reason,
+            "goal": session.goal,
+            "turns": session.turns,
+            "reply": session.reply,
+            "history": [[message.role, message.text] for message in session.history],
+        }
+        replace_atomically(self._path, json.dumps(body, indent=1) + "\n", sync=False)
+
+
+CALLBACK = SaveCurrentSession
