@@ -1,0 +1,162 @@
+"""Any server that speaks the chat-completions dialect: vLLM, SGLang, llama.cpp, Ollama, gateways, vendors."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from threading import Event
+from typing import TYPE_CHECKING, get_args
+
+from perdure.errors import ConfigError, ModelUnavailable
+from perdure.model import Outcome
+from perdure.models.chat_dialect import (
+    ChatOptions,
+    MaxTokensField,
+    SchemaFormat,
+    encode_body,
+    encode_message,
+    read_completion,
+    request_fields,
+)
+from perdure.models.concurrent_map import concurrent_map
+from perdure.models.http_transport import HttpTransport
+from perdure.models.parameter_checks import check_choice
+from perdure.models.retry import RetryPolicy
+from perdure.models.token_estimate import estimate_messages
+from perdure.models.tokenize_endpoint import TokenCounting, read_token_count, tokenize_body, tokenize_url
+from perdure.types import JSON, Message, Request, Role, TokenCount
+
+if TYPE_CHECKING:
+    import httpx
+
+_REMEMBERED_MESSAGES = 4096
+_REMEMBERED_CHARACTERS = 16_384
+# Longer texts are encoded each time, so that what is remembered stays below about 64 million characters.
+
+
+class OpenAICompatibleModel:
+    """A model behind an HTTP server.
+
+    What to ask:
+    `model`: the server's name for it. `base_url`: the address up to and including `/v1`.
+    `api_key_env`: the environment variable that holds the key; unset is fine for servers that want none.
+    `headers`, `extra_body`: added to every request (`extra_body` may override any field but the messages);
+    no secrets here.
+
+    How to draw:
+    `max_tokens`: cap on a reply where the request sets none. `max_tokens_field`: `max_tokens`, or
+    `max_completion_tokens` as newer vendor models want it. `sampling_parameters`: false leaves out
+    temperature and top_p, for reasoning models that refuse them. `schema_format`: `json_schema`,
+    `json_schema_strict`, `json_object` or `off`. `context_window`: tokens, where known; only told to others,
+    never enforced here. `token_counting`: `estimate`, or `vllm` or `llama.cpp` to ask that server.
+
+    How long to try:
+    `timeout`: seconds for one attempt. `max_concurrency`: requests under way at once, over all threads.
+    `max_retries`: attempts after the first, on 408, 409, 429, 5xx, connection errors, timeouts and
+    unreadable answers. `max_wait_seconds`: no request takes longer, pauses included. `first_pause`: seconds,
+    doubled with each attempt, drawn with full jitter; `Retry-After` is honoured, but never past the cap.
+    `transport`: replaces the network; not for configuration files.
+
+    Raises ConfigError for a value that cannot work.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str = "https://api.openai.com/v1",
+        api_key_env: str = "OPENAI_API_KEY",
+        headers: Mapping[str, str] | None = None,
+        extra_body: Mapping[str, JSON] | None = None,
+        max_tokens: int | None = None,
+        max_tokens_field: MaxTokensField = "max_tokens",
+        sampling_parameters: bool = True,
+        schema_format: SchemaFormat = "json_schema",
+        context_window: int | None = None,
+        token_counting: TokenCounting = "estimate",
+        timeout: float = 300.0,
+        max_concurrency: int = 8,
+        max_retries: int = 6,
+        max_wait_seconds: float = 900.0,
+        first_pause: float = 0.5,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        check_choice("token_counting", token_counting, get_args(TokenCounting))
+        self.model = model
+        self.context_window = context_window
+        self.max_concurrency = max_concurrency
+        self._base_url = _checked_url(base_url)
+        self._chat_url = f"{self._base_url}/chat/completions"
+        self._counting: TokenCounting = token_counting
+        self._options = ChatOptions(
+            model, max_tokens, max_tokens_field, sampling_parameters, schema_format, dict(extra_body or {})
+        )
+        key = _read_key(api_key_env)
+        self._transport = HttpTransport(
+            headers={**({"Authorization": f"Bearer {key}"} if key else {}), **(headers or {})},
+            timeout=timeout,
+            max_concurrency=max_concurrency,
+            retry=RetryPolicy(max_retries, max_wait_seconds, first_pause),
+            hint=f"the key in the environment variable {api_key_env}" + ("" if key else " is not set"),
+            transport=transport,
+        )
+        # A history's messages come again with every turn: encode each once.
+        self._encode = lru_cache(_REMEMBERED_MESSAGES)(encode_message)
+
+    def generate(self, requests: Sequence[Request]) -> Sequence[Outcome]:
+        """One outcome a request, in order; a batch is sent by up to `max_concurrency` threads.
+
+        Raises ModelUnavailable when the server is down, refuses the caller, or cannot be understood.
+        """
+        return concurrent_map(self._ask, requests, self.max_concurrency)
+
+    def count_tokens(self, messages: Sequence[Message]) -> TokenCount:
+        """The server's own count where `token_counting` names its endpoint, else an estimate."""
+        if self._counting == "estimate":
+            return estimate_messages(messages)
+        url = tokenize_url(self._counting, self._base_url)
+        outcome = self._transport.post(url, tokenize_body(self.model, messages), read_token_count)
+        if isinstance(outcome, int):
+            return TokenCount(outcome, exact=True)
+        raise ModelUnavailable(f"{url} cannot count tokens: {outcome}")
+
+    def close(self) -> None:
+        """Close the connections. Idempotent."""
+        self._transport.close()
+
+    def _ask(self, request: Request, stop: Event) -> Outcome:
+        messages = [self._encoded(message.role, message.text) for message in request.messages]
+        body = encode_body(messages, request_fields(request, self._options))
+        return self._transport.post(self._chat_url, body, read_completion, stop)
+
+    def _encoded(self, role: Role, text: str) -> bytes:
+        if len(text) > _REMEMBERED_CHARACTERS:
+            return encode_message(role, text)
+        return self._encode(role, text)
+
+
+def _checked_url(url: str) -> str:
+    import httpx
+
+    try:
+        parsed = httpx.URL(url)
+    except httpx.InvalidURL as error:
+        raise ConfigError(f"base_url = {url!r} is not an address: {error}") from error
+    if parsed.userinfo:
+        raise ConfigError("base_url must not hold a user name or password; name a variable with api_key_env")
+    if parsed.scheme not in ("http", "https") or not parsed.host:
+        raise ConfigError(f"base_url = {url!r} must look like http://host:port/v1 or https://host/v1")
+    return url.rstrip("/")
+
+
+def _read_key(variable: str) -> str:
+    key = os.environ.get(variable, "").strip() if variable else ""
+    if not (key.isascii() and key.isprintable()):
+        raise ConfigError(
+            f"the key in the environment variable {variable} holds a character no header can carry"
+        )
+    return key
+
+
+MODEL = OpenAICompatibleModel

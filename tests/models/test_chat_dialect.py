@@ -1,0 +1,238 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from perdure.errors import ConfigError
+from perdure.models.chat_dialect import (
+    ChatOptions,
+    MalformedReply,
+    encode_body,
+    encode_message,
+    read_completion,
+    read_usage,
+    request_fields,
+    well_formed,
+)
+from perdure.types import Completion, Message, Request, Role, Sampling, TokenLogprob, ToolCall, Usage
+
+ROLES: tuple[Role, ...] = ("system", "user", "agent")
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=12,
+)
+PROMPT = (Message("user", "hi"),)
+
+
+def body_of(request: Request, **options: Any) -> dict[str, Any]:
+    encoded = [encode_message(message.role, message.text) for message in request.messages]
+    parsed: dict[str, Any] = json.loads(encode_body(encoded, request_fields(request, ChatOptions(**options))))
+    return parsed
+
+
+def reply(message: dict[str, Any], **choice: Any) -> dict[str, Any]:
+    return {"choices": [{"message": message, **choice}]}
+
+
+def test_greedy_decoding_is_said_explicitly_and_roles_are_translated() -> None:
+    request = Request((Message("system", "s"), Message("user", "u"), Message("agent", "a")))
+    assert body_of(request, model="m") == {
+        "model": "m",
+        "messages": [
+            {"role": "system", "content": "s"},
+            {"role": "user", "content": "u"},
+            {"role": "assistant", "content": "a"},
+        ],
+        "temperature": 0.0,
+        "top_p": 1.0,
+    }
+
+
+def test_every_sampling_field_is_sent() -> None:
+    sampling = Sampling(0.7, 0.9, seed=5, max_tokens=11, stop=("\n", "END"))
+    body = body_of(Request(PROMPT, logprobs=3, sampling=sampling))
+    assert {name: body[name] for name in body if name != "messages"} == {
+        "temperature": 0.7,
+        "top_p": 0.9,
+        "seed": 5,
+        "max_tokens": 11,
+        "stop": ["\n", "END"],
+        "logprobs": True,
+        "top_logprobs": 3,
+    }
+
+
+def test_sampling_parameters_can_be_left_out_and_the_token_field_renamed() -> None:
+    body = body_of(
+        Request(PROMPT, sampling=Sampling(max_tokens=9)),
+        sampling_parameters=False,
+        max_tokens_field="max_completion_tokens",
+    )
+    assert body == {"messages": [{"role": "user", "content": "hi"}], "max_completion_tokens": 9}
+
+
+def test_the_model_s_cap_applies_where_the_request_has_none() -> None:
+    assert body_of(Request(PROMPT), max_tokens=100)["max_tokens"] == 100
+    assert body_of(Request(PROMPT, sampling=Sampling(max_tokens=5)), max_tokens=100)["max_tokens"] == 5
+
+
+def test_the_extra_body_overrides_everything_but_the_messages() -> None:
+    body = body_of(Request(PROMPT), extra_body={"temperature": 1, "top_k": 40, "messages": []})
+    assert (body["temperature"], body["top_k"], len(body["messages"])) == (1, 40, 1)
+
+
+@pytest.mark.parametrize(
+    ("style", "expected"),
+    [
+        ("json_schema", {"type": "json_schema", "strict": False}),
+        ("json_schema_strict", {"type": "json_schema", "strict": True}),
+        ("json_object", {"type": "json_object", "strict": None}),
+        ("off", None),
+    ],
+)
+def test_a_schema_is_asked_for_in_the_configured_way(style: str, expected: dict[str, Any] | None) -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}}}
+    response_format = body_of(Request(PROMPT, schema=schema), schema_format=style).get("response_format")
+    if expected is None or response_format is None:
+        assert response_format == expected
+        return
+    assert response_format["type"] == expected["type"]
+    assert response_format.get("json_schema", {}).get("strict") == expected["strict"]
+    if style.startswith("json_schema"):
+        assert response_format["json_schema"]["schema"] == schema
+
+
+def test_tools_are_sent_as_they_are() -> None:
+    tool = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
+    assert body_of(Request(PROMPT, tools=[tool]))["tools"] == [tool]
+
+
+@pytest.mark.parametrize("option", ["max_tokens_field", "schema_format"])
+def test_an_unknown_choice_names_the_valid_ones(option: str) -> None:
+    with pytest.raises(ConfigError, match=f"{option} = 'wrong'; choose one of: (max_tokens|json_schema),"):
+        ChatOptions(**{option: "wrong"})  # type: ignore[arg-type]
+
+
+@given(st.lists(st.tuples(st.sampled_from(ROLES), st.text(st.characters())), max_size=5))
+def test_any_text_survives_encoding(items: list[tuple[Role, str]]) -> None:
+    body = body_of(Request(tuple(Message(role, text) for role, text in items)))
+    assert [message["content"] for message in body["messages"]] == [well_formed(text) for _, text in items]
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_well_formed_text_is_left_alone(text: str) -> None:
+    assert well_formed(text) == text
+
+
+def test_lone_surrogates_become_the_replacement_character_and_pairs_are_joined() -> None:
+    assert well_formed("a\ud800b\udc00c\ud83d\ude00d") == "a�b�c😀d"
+    assert json.loads(encode_message("user", "x\udfff")) == {"role": "user", "content": "x�"}
+    assert body_of(Request(PROMPT, sampling=Sampling(stop=("\ud800",))))["stop"] == ["�"]
+
+
+def test_an_empty_reply_is_a_completion() -> None:
+    for content in ({"content": ""}, {"content": None}, {}):
+        assert read_completion(reply(content, finish_reason="stop")) == Completion("")
+
+
+def test_reasoning_is_not_mixed_into_the_text() -> None:
+    message = {"content": "answer", "reasoning_content": "thinking", "reasoning": "thinking"}
+    assert read_completion(reply(message)).text == "answer"
+    parts = [
+        {"type": "thinking", "thinking": "hm"},
+        {"type": "text", "text": "a"},
+        {"type": "text", "text": "b"},
+    ]
+    assert read_completion(reply({"content": parts})).text == "ab"
+
+
+def test_a_refusal_in_words_is_the_text() -> None:
+    completion = read_completion(reply({"content": None, "refusal": "I will not."}, finish_reason="stop"))
+    assert (completion.text, completion.finish_reason) == ("I will not.", "refusal")
+
+
+def test_tool_calls_are_read_with_their_raw_arguments() -> None:
+    calls = [
+        {"id": "1", "type": "function", "function": {"name": "f", "arguments": '{"a": 1'}},
+        {"function": {"name": "g", "arguments": {"b": 2}}},
+    ]
+    completion = read_completion(reply({"content": None, "tool_calls": calls}, finish_reason="tool_calls"))
+    assert completion.tool_calls == (ToolCall("1", "f", '{"a": 1'), ToolCall("", "g", '{"b": 2}'))
+    assert completion.finish_reason == "tool_calls"
+
+
+def test_logprobs_are_read_with_their_alternatives() -> None:
+    top = [{"token": "a", "logprob": -0.1}, {"token": "b", "logprob": -3}]
+    logprobs = {"content": [{"token": "a", "logprob": -0.1, "top_logprobs": top}]}
+    completion = read_completion(reply({"content": "a"}, logprobs=logprobs))
+    assert completion.logprobs == (TokenLogprob("a", -0.1, {"a": -0.1, "b": -3.0}),)
+    assert read_completion(reply({"content": "a"}, logprobs=None)).logprobs == ()
+
+
+@pytest.mark.parametrize(
+    ("usage", "expected"),
+    [
+        (None, Usage()),
+        ({"prompt_tokens": 5, "completion_tokens": 2}, Usage(5, 2)),
+        (
+            {
+                "prompt_tokens": 50,
+                "completion_tokens": 20,
+                "prompt_tokens_details": {"cached_tokens": 40},
+                "completion_tokens_details": {"reasoning_tokens": 12},
+            },
+            Usage(50, 20, 40, 12),
+        ),
+        (
+            {
+                "prompt_tokens": 9,
+                "completion_tokens": 1,
+                "prompt_tokens_details": None,
+                "reasoning_tokens": 1,
+            },
+            Usage(9, 1, 0, 1),
+        ),
+        (
+            {
+                "prompt_tokens": 9,
+                "completion_tokens": 1,
+                "prompt_cache_hit_tokens": 8,
+                "prompt_cache_miss_tokens": 1,
+            },
+            Usage(9, 1, 8, 0),
+        ),
+        ({"prompt_tokens": 9, "completion_tokens": 1, "cached_tokens": 3}, Usage(9, 1, 3)),
+        (
+            {"input_tokens": 4, "output_tokens": 2, "input_tokens_details": {"cached_tokens": 1}},
+            Usage(4, 2, 1),
+        ),
+        ({"prompt_tokens": -1, "completion_tokens": "many"}, Usage()),
+    ],
+)
+def test_usage_of_every_server_shape(usage: Any, expected: Usage) -> None:
+    assert read_usage(usage) == expected
+
+
+@given(JSON_VALUES)
+def test_json_of_any_other_shape_is_malformed_and_nothing_else(value: Any) -> None:
+    for body in (value, {"choices": value}, {"choices": [value]}, {"choices": [{"message": value}]}):
+        try:
+            completion = read_completion(body)
+        except MalformedReply:
+            continue
+        assert isinstance(completion.text, str)
+
+
+@given(JSON_VALUES, JSON_VALUES, JSON_VALUES, JSON_VALUES)
+def test_strange_parts_of_a_reply_never_crash(content: Any, calls: Any, usage: Any, logprobs: Any) -> None:
+    body = reply({"content": content, "tool_calls": calls}, logprobs=logprobs) | {"usage": usage}
+    try:
+        completion = read_completion(body)
+    except MalformedReply:
+        return
+    assert completion.usage.prompt_tokens >= 0

@@ -1,0 +1,342 @@
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from threading import Thread
+from typing import Any, Protocol
+
+import httpx
+import pytest
+from tests.models.fake_provider import Answer, FakeProvider, Received, completion, error
+
+from perdure.errors import ConfigError, ModelError, ModelUnavailable
+from perdure.model import LanguageModel
+from perdure.models.openai_compatible import MODEL, OpenAICompatibleModel
+from perdure.types import Completion, Message, Request, Sampling, SessionStatus, TokenCount, Usage
+
+
+def ask(text: str = "hello") -> Request:
+    return Request((Message("user", text),))
+
+
+class Connect(Protocol):
+    """Builds a model for a server and closes it after the test."""
+
+    def __call__(self, server: FakeProvider, **parameters: Any) -> OpenAICompatibleModel: ...
+
+
+@pytest.fixture
+def connect() -> Iterator[Connect]:
+    with ExitStack() as stack:
+
+        def build(server: FakeProvider, **parameters: Any) -> OpenAICompatibleModel:
+            given = {"base_url": server.url, "first_pause": 0.001, **parameters}
+            return stack.enter_context(closing(OpenAICompatibleModel("m", **given)))
+
+        yield build
+
+
+def one(model: LanguageModel, request: Request | None = None) -> Completion | ModelError:
+    return model.generate([request or ask()])[0]
+
+
+def test_a_call_reaches_the_server_and_its_answer_comes_back(connect: Connect) -> None:
+    with FakeProvider(Answer(completion("Hi.", finish_reason="length"))) as server:
+        model = connect(server)
+        assert one(model) == Completion("Hi.", "length", Usage(7, 3))
+        model.close()
+        model.close()
+    [received] = server.requests
+    assert received.path == "/v1/chat/completions"
+    assert received.body["model"] == "m"
+    assert received.headers["Content-Type"] == "application/json"
+    assert MODEL is OpenAICompatibleModel
+    assert isinstance(model, LanguageModel)
+
+
+def test_the_key_comes_from_the_environment_only(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", " secret\n")
+    monkeypatch.delenv("OTHER_KEY", raising=False)
+    with FakeProvider() as server:
+        one(connect(server, api_key_env="MY_KEY", headers={"X-Team": "red"}))
+        one(connect(server, api_key_env="OTHER_KEY"))
+    assert server.requests[0].headers["Authorization"] == "Bearer secret"
+    assert server.requests[0].headers["X-Team"] == "red"
+    assert server.requests[1].headers["Authorization"] is None
+
+
+def test_connections_are_kept_and_messages_encoded_once_are_still_right(connect: Connect) -> None:
+    long = "x" * 20_000
+    request = Request((Message("user", "same"), Message("agent", "same"), Message("user", long)))
+    with FakeProvider() as server:
+        model = connect(server)
+        for _ in range(3):
+            one(model, request)
+    expected = [("user", "same"), ("assistant", "same"), ("user", long)]
+    for received in server.requests:
+        assert [(m["role"], m["content"]) for m in received.body["messages"]] == expected
+
+
+@pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503])
+def test_passing_statuses_are_asked_again(connect: Connect, status: int) -> None:
+    with FakeProvider(Answer(error("busy"), status), Answer("<html>busy</html>", status)) as server:
+        outcome = one(connect(server))
+    assert isinstance(outcome, Completion)
+    assert len(server.requests) == 3
+    assert len({received.raw for received in server.requests}) == 1
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer(drop="before"),
+        Answer(drop="midway"),
+        Answer("<html>Sign in to the proxy</html>"),
+        Answer("{"),
+        Answer(b"\xff\xfe\x00"),
+        Answer("[" * 100_000),
+        Answer({"choices": []}),
+        Answer({"object": "list"}),
+        Answer({"error": {"code": 503, "message": "upstream is gone"}}),
+    ],
+)
+def test_broken_connections_and_unreadable_answers_are_asked_again(connect: Connect, answer: Answer) -> None:
+    with FakeProvider(answer, answer) as server:
+        outcome = one(connect(server))
+    assert isinstance(outcome, Completion)
+    assert len(server.requests) == 3
+
+
+@pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 405, 422])
+def test_other_refusals_stop_at_once_and_say_where_and_why(connect: Connect, status: int) -> None:
+    with FakeProvider(then=Answer(error("this is why"), status)) as server:
+        with pytest.raises(ModelUnavailable) as caught:
+            one(connect(server))
+        assert len(server.requests) == 1
+        line = str(caught.value)
+        assert f"{server.url}/chat/completions" in line
+    assert f"HTTP {status}: this is why" in line
+    assert "\n" not in line
+
+
+def test_a_refused_caller_is_told_which_variable_is_not_set(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with (
+        FakeProvider(then=Answer(error("no key"), 401)) as server,
+        pytest.raises(ModelUnavailable, match="OPENAI_API_KEY is not set"),
+    ):
+        one(connect(server))
+
+
+def test_retries_are_counted_and_the_last_reason_is_kept(connect: Connect) -> None:
+    with (
+        FakeProvider(then=Answer(error("down for today"), 503)) as server,
+        pytest.raises(ModelUnavailable, match=r"in 4 attempts; the last: HTTP 503: down for today"),
+    ):
+        one(connect(server, max_retries=3))
+    assert len(server.requests) == 4
+
+
+def test_html_forever_is_the_end_of_the_run_and_not_of_the_program(connect: Connect) -> None:
+    with (
+        FakeProvider(then=Answer("<html>Sign in</html>")) as server,
+        pytest.raises(ModelUnavailable, match="without JSON: '<html>Sign in</html>'"),
+    ):
+        one(connect(server, max_retries=1))
+
+
+def test_a_server_that_is_not_there(connect: Connect) -> None:
+    with FakeProvider() as server:
+        url = server.url
+    with pytest.raises(ModelUnavailable, match=f"{url}.*ConnectError"):
+        one(connect(server, base_url=url, max_retries=1))
+
+
+@pytest.mark.parametrize("as_date", [False, True])
+def test_retry_after_is_honoured(connect: Connect, as_date: bool) -> None:
+    value = format_datetime(datetime.now(UTC) + timedelta(seconds=2), usegmt=True) if as_date else "1"
+    with FakeProvider(Answer(error("slow"), 429, {"Retry-After": value})) as server:
+        started = time.monotonic()
+        assert isinstance(one(connect(server)), Completion)
+        assert time.monotonic() - started >= 0.9
+
+
+@pytest.mark.parametrize("value", ["3600", "Fri, 01 Jan 2100 00:00:00 GMT"])
+def test_retry_after_beyond_the_cap_gives_up_at_once(connect: Connect, value: str) -> None:
+    with FakeProvider(then=Answer(error("slow"), 429, {"Retry-After": value})) as server:
+        started = time.monotonic()
+        with pytest.raises(ModelUnavailable, match="max_wait_seconds = 5"):
+            one(connect(server, max_wait_seconds=5))
+        assert time.monotonic() - started < 4
+    assert len(server.requests) == 1
+
+
+def test_no_request_outlasts_the_cap(connect: Connect) -> None:
+    with FakeProvider(then=Answer(delay=30)) as server:
+        started = time.monotonic()
+        with pytest.raises(ModelUnavailable):
+            one(connect(server, timeout=0.4, max_wait_seconds=1.0, max_retries=100))
+        assert time.monotonic() - started < 2.5
+    assert len(server.requests) >= 2
+
+
+def test_a_server_that_drips_does_not_hold_a_request_open(connect: Connect) -> None:
+    with FakeProvider(Answer(completion("x"), drip=0.05)) as server:
+        started = time.monotonic()
+        assert isinstance(one(connect(server, timeout=0.5)), Completion)
+        assert time.monotonic() - started < 4
+    assert len(server.requests) == 2
+
+
+def test_a_prompt_that_is_too_long_is_data(connect: Connect) -> None:
+    with FakeProvider(Answer(error("This model's maximum context length is 9 tokens"), 400)) as server:
+        outcome = one(connect(server))
+    assert isinstance(outcome, ModelError)
+    assert outcome.status is SessionStatus.AGENT_CONTEXT_LIMIT
+    assert len(server.requests) == 1
+
+
+def test_a_server_out_of_memory_is_data_and_not_asked_again(connect: Connect) -> None:
+    with FakeProvider(Answer(error("CUDA out of memory"), 500)) as server:
+        outcome = one(connect(server))
+    assert isinstance(outcome, ModelError)
+    assert outcome.status is SessionStatus.AGENT_OUT_OF_MEMORY
+    assert len(server.requests) == 1
+
+
+def test_an_empty_reply_is_not_a_context_limit(connect: Connect) -> None:
+    with FakeProvider(Answer(completion("")), Answer(completion(None))) as server:
+        outcomes = connect(server).generate([ask(), ask()])
+    assert [outcome.text for outcome in outcomes if isinstance(outcome, Completion)] == ["", ""]
+
+
+def test_a_redirect_names_its_target(connect: Connect) -> None:
+    with (
+        FakeProvider(then=Answer({}, 308, {"Location": "https://elsewhere/v1"})) as server,
+        pytest.raises(ModelUnavailable, match="https://elsewhere/v1"),
+    ):
+        one(connect(server))
+
+
+def test_a_batch_is_answered_in_order_with_bounded_concurrency(connect: Connect) -> None:
+    def slower_first(received: Received) -> Answer:
+        return Answer(delay=0.2 if received.body["messages"][0]["content"] in ("0", "5") else 0.02)
+
+    with FakeProvider(then=slower_first) as server:
+        outcomes = connect(server, max_concurrency=3).generate([ask(str(i)) for i in range(12)])
+    assert [o.text for o in outcomes if isinstance(o, Completion)] == [str(i) for i in range(12)]
+    assert server.most_at_once == 3
+
+
+def test_callers_in_several_threads_share_the_bound(connect: Connect) -> None:
+    with FakeProvider(then=Answer(delay=0.05)) as server:
+        model = connect(server, max_concurrency=2)
+        threads = [Thread(target=model.generate, args=([ask(), ask()],)) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert len(server.requests) == 8
+    assert server.most_at_once <= 2
+
+
+def test_an_error_in_a_batch_is_the_outcome_of_its_own_request(connect: Connect) -> None:
+    def refuse_one(received: Received) -> Answer:
+        if received.body["messages"][0]["content"] == "1":
+            return Answer(error("x", code="context_length_exceeded"), 400)
+        return Answer()
+
+    with FakeProvider(then=refuse_one) as server:
+        outcomes = connect(server).generate([ask(str(i)) for i in range(3)])
+    assert [type(outcome) for outcome in outcomes] == [Completion, ModelError, Completion]
+
+
+def test_a_batch_ends_at_once_when_the_server_refuses_the_caller(connect: Connect) -> None:
+    def refuse_or_stall(received: Received) -> Answer:
+        stalls = received.body["messages"][0]["content"] == "0"
+        return (
+            Answer(error("busy"), 503, {"Retry-After": "20"})
+            if stalls
+            else Answer(error("no"), 403, delay=0.2)
+        )
+
+    with FakeProvider(then=refuse_or_stall) as server:
+        started = time.monotonic()
+        with pytest.raises(ModelUnavailable, match="403"):
+            connect(server, max_concurrency=2).generate([ask(str(i)) for i in range(50)])
+        assert time.monotonic() - started < 5
+    assert len(server.requests) < 6
+
+
+def test_no_requests_no_calls(connect: Connect) -> None:
+    with FakeProvider() as server:
+        assert list(connect(server).generate([])) == []
+    assert server.requests == []
+
+
+def test_tokens_are_estimated_unless_the_server_is_asked(connect: Connect) -> None:
+    messages = [Message("user", "abcd" * 10)]
+    with FakeProvider(Answer({"count": 17, "max_model_len": 99}), Answer({"input_tokens": 18})) as server:
+        assert connect(server).count_tokens(messages) == TokenCount(14, exact=False)
+        assert connect(server, token_counting="vllm").count_tokens(messages) == TokenCount(17, exact=True)
+        assert connect(server, token_counting="llama.cpp").count_tokens(messages) == TokenCount(
+            18, exact=True
+        )
+    assert [received.path for received in server.requests] == [
+        "/tokenize",
+        "/v1/chat/completions/input_tokens",
+    ]
+
+
+def test_a_missing_tokenize_endpoint_is_an_error_and_not_a_guess(connect: Connect) -> None:
+    with (
+        FakeProvider(then=Answer({"detail": "Not Found"}, 404)) as server,
+        pytest.raises(ModelUnavailable, match="Not Found"),
+    ):
+        connect(server, token_counting="vllm").count_tokens([Message("user", "x")])
+
+
+def test_surrogates_and_a_megabyte_of_text_arrive(connect: Connect) -> None:
+    text = "\ud800" + "é" * 1_000_000
+    with FakeProvider() as server:
+        outcome = one(connect(server), Request((Message("user", text),), sampling=Sampling(stop=("\udc00",))))
+    assert isinstance(outcome, Completion)
+    assert outcome.text == "�" + text[1:]
+
+
+def test_the_transport_can_be_replaced() -> None:
+    transport = httpx.MockTransport(lambda request: httpx.Response(200, json=completion(request.url.host)))
+    model = OpenAICompatibleModel("m", base_url="https://far.example/v1/", transport=transport)
+    assert one(model) == Completion("far.example", usage=Usage(7, 3))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "complaint"),
+    [
+        ({"base_url": "localhost:8000"}, "base_url = 'localhost:8000' must look like"),
+        ({"base_url": "ftp://host/v1"}, "must look like"),
+        ({"base_url": "http://host:port/v1"}, "is not an address"),
+        ({"base_url": "http://user:pass@host/v1"}, "api_key_env"),
+        ({"max_concurrency": 0}, "max_concurrency"),
+        ({"timeout": -1}, "timeout"),
+        ({"max_retries": -1}, "max_retries"),
+        ({"token_counting": "guess"}, "choose one of: estimate, vllm, llama.cpp"),
+        ({"schema_format": "xml"}, "choose one of: json_schema"),
+    ],
+)
+def test_parameters_that_cannot_work(parameters: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(ConfigError, match=complaint) as caught:
+        OpenAICompatibleModel("m", **parameters)
+    assert "pass@" not in str(caught.value)
+
+
+def test_a_key_that_no_header_can_carry_is_not_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-sécret")
+    with pytest.raises(ConfigError, match="OPENAI_API_KEY") as caught:
+        OpenAICompatibleModel("m")
+    assert "cret" not in str(caught.value)
