@@ -41,7 +41,7 @@ class ColumnPlan:
         if self.kind == "measure":
             return rng.randrange(self.low, self.high + 1, self.step)
         if self.kind == "date":
-            return (date(self.low, 1, 1) + timedelta(days=rng.randrange(366))).isoformat()
+            return (date(self.low, 1, 1) + timedelta(days=rng.randrange(365))).isoformat()
         return rng.choice(self.pool)
 
 

@@ -1,0 +1,1 @@
+"""Data construction: makes, checks and imports task files."""
