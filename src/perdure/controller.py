@@ -158,6 +158,9 @@ class Controller:
 
     def _commit(self, session: Session, ctx: CallbackContext) -> None:
         self._store.commit(session, self._journal, self._callbacks.save(ctx), self._pool.drain_charges())
+        self._snapshot_if_due()
+
+    def _snapshot_if_due(self) -> None:
         if self._store.snapshot_due:
             self._store.write_snapshot(self._callbacks.snapshot())
 
@@ -176,3 +179,5 @@ class Controller:
         if len(self._store.past):
             states, deltas = self._store.callback_state()
             self._callbacks.restore(states, deltas)
+            # The process may have died between a commit and the snapshot after it.
+            self._snapshot_if_due()

@@ -23,15 +23,16 @@ def default_folder(name: str, digest: str) -> Path:
     return Path("runs") / f"{name}-{digest[:8]}"
 
 
-def write_config(folder: Path, config: RunConfig, identity: Mapping[str, JSON], base: Path) -> None:
-    """Write `config.toml` once. Secrets never enter it: keys are named by environment variables."""
-    path = folder / CONFIG_FILE
-    if path.exists():
-        return
-    import tomli_w
+def write_config(
+    folder: Path, config: RunConfig, identity: Mapping[str, JSON], base: Path, *, planned: int
+) -> None:
+    """Write `config.toml`, and again when the run is taken up with another execution section.
 
-    body = config.model_dump(mode="json", exclude_none=True)
-    body[_META] = {
+    `planned` is how many sessions the schedule holds. Secrets never enter the file: keys are named by
+    environment variables.
+    """
+    path = folder / CONFIG_FILE
+    recorded: dict[str, JSON] = {
         "hash": config_hash(identity),
         "schema": 1,
         "perdure": version("perdure"),
@@ -39,6 +40,14 @@ def write_config(folder: Path, config: RunConfig, identity: Mapping[str, JSON], 
         "base": str(base),
         "identity": dict(identity),
     }
+    if path.exists():
+        before, recorded = read_config(folder)
+        if before.execution == config.execution and recorded.get("planned") == planned:
+            return
+    import tomli_w
+
+    body = config.model_dump(mode="json", exclude_none=True)
+    body[_META] = {**recorded, "planned": planned}
     replace_atomically(path, tomli_w.dumps(body))
 
 
@@ -59,7 +68,8 @@ def read_config(folder: Path) -> tuple[RunConfig, dict[str, JSON]]:
 def check_identity(folder: Path, identity: Mapping[str, JSON]) -> None:
     """Refuse to continue a run whose configuration changed, naming every changed key."""
     if not (folder / CONFIG_FILE).exists():
-        if (folder / "sessions.jsonl").exists():
+        sessions = folder / "sessions.jsonl"
+        if sessions.exists() and sessions.stat().st_size:
             raise RunFolderError(f"{str(folder)!r} holds sessions but no {CONFIG_FILE}; give another --out")
         return
     _, recorded = read_config(folder)

@@ -109,6 +109,8 @@ class Snapshots:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        for torn in folder.glob(".*.tmp"):
+            torn.unlink(missing_ok=True)
 
     def write(self, tasks: int, states: Mapping[str, JSON]) -> None:
         """Keep the state after `tasks` committed tasks. Raises StorageError."""
