@@ -108,7 +108,7 @@ class Experiment:
             stack.callback(journal.close)
             stack.callback(self._detach)
             stack.callback(callbacks.close)
-            write_config(self.folder, self.config, self.identity, self.base)
+            write_config(self.folder, self.config, self.identity, self.base, planned=len(self.schedule))
             controller = Controller(
                 schedule=self.schedule,
                 environment=self.environment,

@@ -50,6 +50,17 @@ class Run:
         return digest
 
     @property
+    def planned(self) -> int:
+        """How many sessions the schedule holds, finished or not."""
+        return max(int(self._recorded.get("planned", 0)), len(self._reader))
+
+    @property
+    def environment_version(self) -> str:
+        """The version of the environment that the sessions were played in."""
+        version: str = self._recorded["identity"]["environment_version"]
+        return version
+
+    @property
     def sessions(self) -> PastSessions:
         """Finished sessions with their texts, read when indexed."""
         return self._reader
