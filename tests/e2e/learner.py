@@ -16,7 +16,7 @@ MODEL_LOG = "PERDURE_TEST_MODEL_LOG"
 
 
 def reply(request: Request) -> str:
-    """A deterministic model of the counter: reads the prompt, sometimes answers badly. Logs that it was asked."""
+    """A deterministic model of the counter: reads the prompt, sometimes answers badly. Logs each question."""
     log = os.environ.get(MODEL_LOG)
     if log:
         descriptor = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)

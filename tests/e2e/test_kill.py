@@ -43,7 +43,7 @@ def in_child(body: Callable[[], None]) -> int:
 
 
 def die_at_write(number: int, fraction: float) -> None:
-    """Make this process SIGKILL itself in its `number`-th write, after `fraction` of the bytes are written."""
+    """Make this process SIGKILL itself in its `number`-th write, after `fraction` of its bytes."""
     count = 0
     pwrite, replace = os.pwrite, Path.replace
 
