@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perdure.errors import ConfigError
+from perdure.models.body_encoder import BodyEncoder
 from perdure.models.chat_dialect import (
     ChatOptions,
     MalformedReply,
-    encode_body,
     encode_message,
     read_completion,
     read_usage,
@@ -30,8 +30,8 @@ PROMPT = (Message("user", "hi"),)
 
 
 def body_of(request: Request, **options: Any) -> dict[str, Any]:
-    encoded = [encode_message(message.role, message.text) for message in request.messages]
-    parsed: dict[str, Any] = json.loads(encode_body(encoded, request_fields(request, ChatOptions(**options))))
+    body = BodyEncoder().encode(request.messages, request_fields(request, ChatOptions(**options)))
+    parsed: dict[str, Any] = json.loads(body)
     return parsed
 
 

@@ -10,12 +10,12 @@ from typing import Any, Protocol
 
 import httpx
 import pytest
-from tests.models.fake_provider import Answer, FakeProvider, Received, completion, error
 
 from perdure.errors import ConfigError, ModelError, ModelUnavailable
 from perdure.model import LanguageModel
 from perdure.models.openai_compatible import MODEL, OpenAICompatibleModel
 from perdure.types import Completion, Message, Request, Sampling, SessionStatus, TokenCount, Usage
+from tests.models.fake_provider import Answer, FakeProvider, Received, completion, error
 
 
 def ask(text: str = "hello") -> Request:

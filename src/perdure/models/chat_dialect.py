@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from json import dumps
 from typing import Literal, TypeAlias, get_args
@@ -62,13 +62,6 @@ def encode_message(role: Role, text: str) -> bytes:
         return encoded.encode()
     except UnicodeEncodeError:
         return dumps(chat_message(role, text), ensure_ascii=False).encode()
-
-
-def encode_body(messages: Iterable[bytes], fields: Mapping[str, JSON]) -> bytes:
-    """A request body from encoded messages and the fields beside them."""
-    rest = dumps({name: value for name, value in fields.items() if name != "messages"}).encode()
-    separator = b"," if len(rest) > len(b"{}") else b""
-    return b"".join((b'{"messages":[', b",".join(messages), b"]", separator, rest[1:]))
 
 
 def request_fields(request: Request, options: ChatOptions) -> dict[str, JSON]:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from threading import Event
 from typing import TYPE_CHECKING, get_args
 
 from perdure.errors import ConfigError, ModelUnavailable
 from perdure.model import Outcome
+from perdure.models.body_encoder import BodyEncoder
 from perdure.models.chat_dialect import (
     ChatOptions,
     MaxTokensField,
     SchemaFormat,
-    encode_body,
-    encode_message,
     read_completion,
     request_fields,
 )
@@ -25,14 +23,10 @@ from perdure.models.parameter_checks import check_choice
 from perdure.models.retry import RetryPolicy
 from perdure.models.token_estimate import estimate_messages
 from perdure.models.tokenize_endpoint import TokenCounting, read_token_count, tokenize_body, tokenize_url
-from perdure.types import JSON, Message, Request, Role, TokenCount
+from perdure.types import JSON, Message, Request, TokenCount
 
 if TYPE_CHECKING:
     import httpx
-
-_REMEMBERED_MESSAGES = 4096
-_REMEMBERED_CHARACTERS = 16_384
-# Longer texts are encoded each time, so that what is remembered stays below about 64 million characters.
 
 
 class OpenAICompatibleModel:
@@ -101,8 +95,7 @@ class OpenAICompatibleModel:
             hint=f"the key in the environment variable {api_key_env}" + ("" if key else " is not set"),
             transport=transport,
         )
-        # A history's messages come again with every turn: encode each once.
-        self._encode = lru_cache(_REMEMBERED_MESSAGES)(encode_message)
+        self._encoder = BodyEncoder()
 
     def generate(self, requests: Sequence[Request]) -> Sequence[Outcome]:
         """One outcome a request, in order; a batch is sent by up to `max_concurrency` threads.
@@ -126,14 +119,8 @@ class OpenAICompatibleModel:
         self._transport.close()
 
     def _ask(self, request: Request, stop: Event) -> Outcome:
-        messages = [self._encoded(message.role, message.text) for message in request.messages]
-        body = encode_body(messages, request_fields(request, self._options))
+        body = self._encoder.encode(request.messages, request_fields(request, self._options))
         return self._transport.post(self._chat_url, body, read_completion, stop)
-
-    def _encoded(self, role: Role, text: str) -> bytes:
-        if len(text) > _REMEMBERED_CHARACTERS:
-            return encode_message(role, text)
-        return self._encode(role, text)
 
 
 def _checked_url(url: str) -> str:
