@@ -43,7 +43,7 @@ _LEGAL: Mapping[SessionStatus, frozenset[SessionStatus]] = {
             _S.AGENT_UNKNOWN_ERROR,
         }
     ),
-    _S.RUNNING: frozenset(set(_S) - {_S.INITIAL}),
+    _S.RUNNING: frozenset(status for status in _S if status.is_terminal),
 }
 
 
