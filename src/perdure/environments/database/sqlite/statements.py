@@ -1,0 +1,68 @@
+"""From a syntax tree to a plan: which kind of statement it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlglot import exp
+
+from perdure.environments.database.sqlite import definitions, mutations
+from perdure.environments.database.sqlite.failure import SqlFailure, denied, syntax_error, unsupported
+from perdure.environments.database.sqlite.plan import Nothing, Plan, Query
+from perdure.environments.database.sqlite.queries import emit_query, new_context
+from perdure.environments.database.sqlite.schema import Schema
+from perdure.environments.database.sqlite.scope import Scope
+
+
+def plan_tree(tree: exp.Expression, schema: Schema) -> Plan:
+    """The plan of one statement. Raises SqlFailure."""
+    for kind, planner in _PLANNERS.items():
+        if isinstance(tree, kind):
+            return planner(tree, schema)
+    raise syntax_error(tree.sql("mysql").replace("fn:", ""))
+
+
+def _query(tree: exp.Expression, schema: Schema) -> Plan:
+    query = emit_query(tree, Scope(new_context(schema)))
+    return Query(query.sql, query.names, query.kinds)
+
+
+def _use(tree: exp.Expression, schema: Schema) -> Plan:
+    name = tree.this.name if tree.this is not None else ""
+    if name != schema.database:
+        raise SqlFailure(1049, "42000", f"Unknown database '{name}'")
+    return Nothing()
+
+
+def _nothing(tree: exp.Expression, schema: Schema) -> Plan:
+    return Nothing()
+
+
+def _describe(tree: exp.Expression, schema: Schema) -> Plan:
+    if not isinstance(tree.this, exp.Table):
+        raise unsupported("EXPLAIN")
+    return definitions.describe(tree.this.name, schema)
+
+
+def _command(tree: exp.Expression, schema: Schema) -> Plan:
+    raise denied(str(tree.this).upper())
+
+
+_PLANNERS: dict[type[exp.Expression], Callable[[exp.Expression, Schema], Plan]] = {
+    exp.Query: _query,
+    exp.Insert: mutations.plan_insert,
+    exp.Update: mutations.plan_update,
+    exp.Delete: mutations.plan_delete,
+    exp.Create: definitions.plan_create,
+    exp.Drop: definitions.plan_drop,
+    exp.Alter: definitions.plan_alter,
+    exp.TruncateTable: definitions.plan_truncate,
+    exp.Show: definitions.plan_show,
+    exp.Describe: _describe,
+    exp.Use: _use,
+    exp.Set: _nothing,
+    exp.Transaction: _nothing,
+    exp.Commit: _nothing,
+    exp.Rollback: _nothing,
+    exp.Command: _command,
+}
