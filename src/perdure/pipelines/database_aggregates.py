@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from perdure.pipelines.database_conditions import Condition
 from perdure.pipelines.database_recipes import Recipe
 from perdure.pipelines.database_scenarios import ColumnPlan, Value
-from perdure.pipelines.database_wording import Setting
+from perdure.pipelines.database_wording import Setting, either
 
 _FIGURES = {
     "SUM": ("total", "total"),
@@ -67,7 +67,7 @@ def having_condition(setting: Setting, recipe: Recipe, columns: Sequence[ColumnP
     if setting.rng.random() < 0.6:
         words = f"{first[1]} and {second[1]}"
         return Condition(f"{first[0]} AND {second[0]}", words, (first[0], second[0]))
-    words = f"{first[1]} or {second[1]} (or both)"
+    words = either(first[1], second[1], setting.rng)
     return Condition(f"{first[0]} OR {second[0]}", words, (first[0], second[0]))
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from perdure.pipelines.database_inner_queries import inner_condition
 from perdure.pipelines.database_recipes import Recipe
 from perdure.pipelines.database_scenarios import ColumnPlan
-from perdure.pipelines.database_wording import Setting, literal
+from perdure.pipelines.database_wording import Setting, either, literal
 
 
 @dataclass(frozen=True)
@@ -33,24 +33,30 @@ def where_condition(setting: Setting, recipe: Recipe) -> Condition:
     setting.rng.shuffle(atoms)
     if wanted == 1:
         return Condition(*atoms[0])
-    return _join_two(setting, atoms) if wanted == 2 else _nest_three(setting, atoms)
+    return _join_two(setting, atoms, inner > 0) if wanted == 2 else _nest_three(setting, atoms)
 
 
-def _join_two(setting: Setting, atoms: Sequence[tuple[str, str]]) -> Condition:
+def _join_two(setting: Setting, atoms: Sequence[tuple[str, str]], numbered: bool) -> Condition:
+    """Two conditions; `numbered` where they are too long to stand in one sentence without doubt."""
     (first, first_words), (second, second_words) = atoms
-    if setting.rng.random() < 0.6:
-        return Condition(f"{first} AND {second}", f"{first_words} and {second_words}", (first, second))
-    words = f"{first_words} or {second_words} (or both)"
-    return Condition(f"{first} OR {second}", words, (first, second))
+    rng = setting.rng
+    is_and = rng.random() < 0.6
+    sql = f"{first} {'AND' if is_and else 'OR'} {second}"
+    if numbered:
+        how = "both of these hold" if is_and else "at least one of these holds"
+        words = f"{how}: (1) {first_words}; (2) {second_words}"
+    else:
+        words = f"{first_words} and {second_words}" if is_and else either(first_words, second_words, rng)
+    return Condition(sql, words, (first, second))
 
 
 def _nest_three(setting: Setting, atoms: Sequence[tuple[str, str]]) -> Condition:
     (a, a_words), (b, b_words), (c, c_words) = atoms
     if setting.rng.random() < 0.5:
-        words = f"at least one of two things holds: (1) {a_words} and {b_words}; (2) {c_words}"
+        words = f"at least one of these holds: (1) {a_words} and {b_words}; (2) {c_words}"
         parts = (f"{a} OR {c}", f"{b} OR {c}", f"{a} AND {b}")
         return Condition(f"({a} AND {b}) OR {c}", words, parts)
-    words = f"{a_words}, and in addition {b_words} or {c_words} (or both)"
+    words = f"{a_words} and, in addition, at least one of these holds: (1) {b_words}; (2) {c_words}"
     parts = (f"{b} OR {c}", f"{a} AND {c}", f"{a} AND {b}")
     return Condition(f"{a} AND ({b} OR {c})", words, parts)
 

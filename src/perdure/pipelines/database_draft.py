@@ -18,4 +18,4 @@ class Draft:
     sort_keys: str = ""
     """A query for the sort keys of all rows before a LIMIT: no two may be alike. Empty: nothing is sorted."""
     sort_keys_count: int = 0
-    """How many keys there are; with several, the first one must leave ties for the others to decide."""
+    """How many keys there are; the first of several must matter, and leave ties to the others."""

@@ -17,6 +17,8 @@ Limit: TypeAlias = Literal["none", "only", "offset"]
 
 MOST_SKILLS = 5
 _CANDIDATES = 48
+_DERIVED_SHARE = 0.005
+"""Too few would be left to chance: most other clauses cannot stand beside a derived table here."""
 _LABELS: Mapping[tuple[str, str], str] = {
     ("where", "single"): "where_single_condition",
     ("where", "multiple"): "where_multiple_conditions",
@@ -127,13 +129,15 @@ def draw_recipe(rng: Random, counts: Mapping[str, int]) -> Recipe:
         if recipe.is_valid:
             candidates.append(recipe)
     weights = [
-        sum(1 / (counts.get(skill, 0) + 1) for skill in r.skills) ** 2 / len(r.skills) for r in candidates
+        sum(1 / (counts.get(skill, 0) + 1) for skill in r.skills) ** 3 / len(r.skills) for r in candidates
     ]
     return rng.choices(candidates, weights)[0]
 
 
 def _random_recipe(rng: Random) -> Recipe:
     """A combination of clauses, valid or not."""
+    if rng.random() < _DERIVED_SHARE:
+        return Recipe("select", subquery="single", table_alias=True, column_alias=rng.random() < 0.5)
     verbs: tuple[Verb, ...] = ("select", "insert", "update", "delete")
     verb = rng.choices(verbs, (66, 10, 12, 12))[0]
     where: Where = rng.choice(("none", "single", "multiple", "nested"))

@@ -126,8 +126,10 @@ def _make_one(seed: int, turn: int, recipe: Recipe, scenario: Scenario, engine: 
 
 
 def _plain(cell: object) -> JSON:
-    """A cell as the published files hold it: exact decimals become floats."""
-    return float(cell) if isinstance(cell, Decimal) else cell
+    """A cell as JSON: exact decimals become whole numbers where they are, floats elsewhere."""
+    if not isinstance(cell, Decimal):
+        return cell
+    return int(cell) if cell == int(cell) else float(cell)
 
 
 if __name__ == "__main__":

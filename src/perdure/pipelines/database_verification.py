@@ -49,7 +49,7 @@ def _is_answer(reply: SqlReply, draft: Draft) -> bool:
 
 
 def _fixes_order(draft: Draft, engine: SqlEngine) -> bool:
-    """No two rows share all sort keys, and with several keys the first alone would leave ties.
+    """No two rows share all sort keys; of several keys the first one matters and leaves ties to the others.
 
     Texts that differ in case only are alike to MySQL.
     """
@@ -59,7 +59,7 @@ def _fixes_order(draft: Draft, engine: SqlEngine) -> bool:
     keys = [tuple(str(cell).casefold() for cell in row) for row in reply.rows]
     if reply.error is not None or len(keys) < 2 or len(set(keys)) < len(keys):
         return False
-    return draft.sort_keys_count == 1 or len({key[0] for key in keys}) < len(keys)
+    return draft.sort_keys_count == 1 or 1 < len({key[0] for key in keys}) < len(keys)
 
 
 def _verify_change(draft: Draft, table: Table, engine: SqlEngine) -> Verified | None:

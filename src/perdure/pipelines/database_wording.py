@@ -56,6 +56,12 @@ def enumerate_words(items: Sequence[str]) -> str:
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
 
 
+def either(first: str, second: str, rng: Random) -> str:
+    """Two facts of which one is enough."""
+    choices = (f"{first} or {second} (or both)", f"at least one of these holds: (1) {first}; (2) {second}")
+    return rng.choice(choices)
+
+
 def direction(kind: str, descending: bool, rng: Random) -> str:
     """How a sort key runs, for numbers, dates and texts."""
     if kind == "date":
