@@ -14,9 +14,7 @@ from perdure.environments.database.sqlite.expressions import (
     as_number,
     as_text,
     build,
-    cast_value,
     coerced,
-    collated,
     compare,
     emit,
     modulo,
@@ -67,10 +65,15 @@ def _whole(arguments: Arguments) -> Kind:
     return INT if arguments[0].kind.is_exact else DOUBLE
 
 
-def _date_or_text(arguments: Arguments) -> Kind:
-    return DATE
+def _as_is(value: Emitted) -> str:
+    return value.sql
 
 
+_CONVERSIONS: Mapping[str, Callable[[Emitted], str]] = {
+    "text": as_text,
+    "number": as_number,
+    "value": _as_is,
+}
 _MANY = 1000
 _TEXT_CALLS = {
     # name: (SQLite function, least, most arguments, kind)
@@ -194,12 +197,15 @@ def emit_call(node: exp.Expression, scope: Scope) -> Emitted:
     form = _FORMS.get(type(node))
     if form is not None:
         return form(node, scope)
-    if not isinstance(node, exp.Func):
-        raise syntax_error(node.sql("mysql").replace(PREFIX, ""))
     if isinstance(node, exp.Anonymous):
-        name, arguments = str(node.this).removeprefix(PREFIX).upper(), list(node.expressions)
-    else:
-        name, arguments = node.sql_name(), []
+        return _named(str(node.this).removeprefix(PREFIX).upper(), node, scope)
+    if isinstance(node, exp.Func):
+        return _named(type(node).sql_names()[0], node, scope)
+    raise syntax_error(node.sql("mysql").replace(PREFIX, ""))
+
+
+def _named(name: str, node: exp.Expression, scope: Scope) -> Emitted:
+    arguments: list[exp.Expression] = list(node.expressions)
     if name in AGGREGATES:
         return emit_aggregate(name, arguments, scope)
     special = _SPECIAL.get(name)
@@ -217,7 +223,7 @@ def emit_call(node: exp.Expression, scope: Scope) -> Emitted:
 def _native(name: str, call: Call, arguments: list[Emitted]) -> Emitted:
     if not call.least <= len(arguments) <= call.most:
         raise wrong_argument_count(name)
-    convert = {"text": as_text, "number": as_number, "value": lambda value: value.sql}[call.takes]
+    convert = _CONVERSIONS[call.takes]
     kind = call.kind if isinstance(call.kind, Kind) else call.kind(arguments)
     return build(f"{call.function}({', '.join(convert(a) for a in arguments)})", kind, arguments)
 
@@ -406,14 +412,6 @@ def _extract(node: exp.Expression, scope: Scope) -> Emitted:
 
 def _group_concat(node: exp.Expression, scope: Scope) -> Emitted:
     return emit_aggregate("GROUP_CONCAT", [node], scope)
-
-
-def _convert(node: exp.Expression, scope: Scope) -> Emitted:
-    return cast_value(emit(node.this, scope), node.args["to"].sql("mysql").upper())
-
-
-def _ordered_text(node: exp.Expression, scope: Scope) -> Emitted:
-    return Emitted(collated(emit(node.this, scope)), TEXT)
 
 
 def _no_argument(function: str, kind: Kind) -> Callable[[exp.Expression, Scope], Emitted]:

@@ -157,7 +157,7 @@ def _altered(
 
 def _dropped_name(action: exp.Drop) -> str:
     tables = action.args.get("tables")
-    return tables[0].name if tables else action.this.name
+    return str(tables[0].name if tables else action.this.name)
 
 
 def _require(name: str, table: TableDef) -> None:

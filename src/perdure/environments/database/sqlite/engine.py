@@ -12,6 +12,7 @@ from perdure.environments.database.sqlite.aggregates import AGGREGATE_CLASSES
 from perdure.environments.database.sqlite.date_functions import DATE_FUNCTIONS
 from perdure.environments.database.sqlite.expressions import quote_name
 from perdure.environments.database.sqlite.failure import SqlFailure, interrupted
+from perdure.environments.database.sqlite.filesort import in_filesort_order
 from perdure.environments.database.sqlite.kinds import TEXT, Kind
 from perdure.environments.database.sqlite.number_functions import NUMBER_FUNCTIONS
 from perdure.environments.database.sqlite.plan import (
@@ -195,8 +196,8 @@ class SqliteEngine:
                 return SqlReply(error=error)
             case Answer(names, rows):
                 return SqlReply(rows=rows, columns=names)
-            case Query(sql, names, kinds):
-                return self._fetch(sql, names, kinds)
+            case Query():
+                return self._fetch(plan)
         self._connection.execute("BEGIN")
         try:
             affected = self._change(plan)
@@ -206,14 +207,17 @@ class SqliteEngine:
         self._connection.execute("COMMIT")
         return SqlReply(is_mutation=True, affected=affected)
 
-    def _fetch(self, sql: str, names: tuple[str, ...], kinds: tuple[Kind, ...]) -> SqlReply:
-        cursor = self._connection.execute(sql)
+    def _fetch(self, plan: Query) -> SqlReply:
+        cursor = self._connection.execute(plan.sql)
         cells = cursor.fetchmany(self._max_rows)
         truncated = len(cells) == self._max_rows and cursor.fetchone() is not None
         cursor.close()
+        if plan.sort_keys:
+            cells = in_filesort_order(cells, len(plan.kinds), plan.sort_keys)
+        width = len(plan.kinds)
         return SqlReply(
-            rows=tuple(from_cells(row[: len(kinds)], kinds) for row in cells),
-            columns=names,
+            rows=tuple(from_cells(row[:width], plan.kinds) for row in cells),
+            columns=plan.names,
             truncated=truncated,
         )
 

@@ -108,7 +108,8 @@ def plan_update(node: exp.Expression, schema: Schema) -> Update:
             # A later assignment of the same UPDATE reads the new value.
             scope.assigned[f"{quote_name(owner.alias)}.{quote_name(column.name)}"] = value.sql
     scope.assigned.clear()
-    targets, values = [], []
+    targets: list[tuple[str, int, tuple[Assignment, ...]]] = []
+    values: list[str] = []
     owners = list({owner.alias: owner for owner, _, _ in found}.values())
     for position, owner in enumerate(owners):
         assignments = []

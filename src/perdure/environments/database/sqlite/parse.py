@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 from sqlglot.dialects.mysql import MySQL
 from sqlglot.errors import ParseError, TokenError
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from perdure.environments.database.sqlite.calls import FUNCTION_NAMES, PREFIX
 from perdure.environments.database.sqlite.failure import SqlFailure, denied, syntax_error

@@ -38,6 +38,8 @@ class Query:
     sql: str
     names: tuple[str, ...]
     kinds: tuple[Kind, ...]
+    sort_keys: tuple[Kind, ...] = ()
+    """Kinds of sort keys that follow the columns in each row, then its place in reading order."""
 
 
 @dataclass(frozen=True)

@@ -76,6 +76,8 @@ class QueryText:
     limited: bool = False
     ordered: bool = False
     """The statement itself orders its result."""
+    sort_keys: tuple[Kind, ...] = ()
+    """Kinds of the sort keys that follow the columns, before the row's place in reading order."""
 
 
 @dataclass

@@ -51,8 +51,12 @@ class _Select:
         return self.node.args.get("distinct") is not None
 
 
-def emit_select(node: exp.Expression, scope: Scope, *, plain: bool = False) -> QueryText:
-    """One SELECT inside its own scope. `plain` leaves the incidental order out (recursive parts)."""
+def emit_select(
+    node: exp.Expression, scope: Scope, *, plain: bool = False, sortable: bool = False
+) -> QueryText:
+    """One SELECT inside its own scope. `plain` leaves the incidental order out (recursive parts);
+    `sortable` adds the sort keys to the columns, so that ties can be put in filesort's order.
+    """
     _refuse_other_clauses(node)
     select = _Select(node, scope)
     source = part(node, "from")
@@ -70,7 +74,8 @@ def emit_select(node: exp.Expression, scope: Scope, *, plain: bool = False) -> Q
     _order_by(select)
     _check_groups(select)
     limit = limit_text(node)
-    text = _assemble(select, limit, plain)
+    sortable = sortable and bool(select.order) and not limit and not select.distinct
+    text = _assemble(select, limit, plain, sortable)
     parts = [*select.items, *select.filters, *select.group, *(key for key, _ in select.order)]
     outer = tuple(item for item in gather(parts)[0] if item[0] != scope.id)
     return QueryText(
@@ -81,6 +86,7 @@ def emit_select(node: exp.Expression, scope: Scope, *, plain: bool = False) -> Q
         single_row=(select.aggregated and not select.group) or source is None or limit == " LIMIT 1",
         limited=bool(limit),
         ordered=bool(select.order),
+        sort_keys=tuple(key.kind for key, _ in select.order) if sortable else (),
     )
 
 
@@ -263,11 +269,15 @@ def _incidental_order(select: _Select, plain: bool) -> list[str]:
     return []
 
 
-def _assemble(select: _Select, limit: str, plain: bool) -> str:
+def _assemble(select: _Select, limit: str, plain: bool, sortable: bool) -> str:
     columns = ", ".join(
         f"{collated(item) if select.distinct and item.kind == TEXT else item.sql} AS {quote_name(name)}"
         for name, item in zip(select.names, select.items, strict=True)
     )
+    incidental = _incidental_order(select, plain)
+    if sortable:
+        columns += "".join(f", {key.sql}" for key, _ in select.order)
+        columns += "".join(f", {place}" for place in incidental)
     text = f"SELECT {'DISTINCT ' if select.distinct else ''}{columns}"
     if select.source:
         text += f" FROM {select.source}"
@@ -278,7 +288,7 @@ def _assemble(select: _Select, limit: str, plain: bool) -> str:
     if select.having:
         text += f" HAVING {select.having}"
     order = [f"{collated(key)} {'DESC' if down else 'ASC'}" for key, down in select.order]
-    order += _incidental_order(select, plain)
+    order += incidental
     if order:
         text += " ORDER BY " + ", ".join(order)
     return text + limit

@@ -9,13 +9,16 @@ from sqlglot import exp
 from perdure.environments.database.sqlite import definitions, mutations
 from perdure.environments.database.sqlite.failure import SqlFailure, denied, syntax_error, unsupported
 from perdure.environments.database.sqlite.plan import Nothing, Plan, Query
-from perdure.environments.database.sqlite.queries import emit_query, new_context
+from perdure.environments.database.sqlite.queries import add_ctes, emit_query, new_context
 from perdure.environments.database.sqlite.schema import Schema
 from perdure.environments.database.sqlite.scope import Scope
+from perdure.environments.database.sqlite.select import emit_select
 
 
 def plan_tree(tree: exp.Expression, schema: Schema) -> Plan:
     """The plan of one statement. Raises SqlFailure."""
+    if isinstance(tree, exp.Query):
+        return _query(tree, schema)
     for kind, planner in _PLANNERS.items():
         if isinstance(tree, kind):
             return planner(tree, schema)
@@ -23,8 +26,13 @@ def plan_tree(tree: exp.Expression, schema: Schema) -> Plan:
 
 
 def _query(tree: exp.Expression, schema: Schema) -> Plan:
-    query = emit_query(tree, Scope(new_context(schema)))
-    return Query(query.sql, query.names, query.kinds)
+    root = Scope(new_context(schema))
+    if isinstance(tree, exp.Select):
+        add_ctes(tree, root)
+        query = emit_select(tree, Scope(root.context, parent=root), sortable=True)
+    else:
+        query = emit_query(tree, root)
+    return Query(query.sql, query.names, query.kinds, query.sort_keys)
 
 
 def _use(tree: exp.Expression, schema: Schema) -> Plan:
@@ -49,7 +57,6 @@ def _command(tree: exp.Expression, schema: Schema) -> Plan:
 
 
 _PLANNERS: dict[type[exp.Expression], Callable[[exp.Expression, Schema], Plan]] = {
-    exp.Query: _query,
     exp.Insert: mutations.plan_insert,
     exp.Update: mutations.plan_update,
     exp.Delete: mutations.plan_delete,

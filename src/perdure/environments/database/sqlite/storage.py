@@ -48,7 +48,8 @@ def _to_text(value: Value, kind: Kind) -> str:
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     if isinstance(value, float):
-        return decimal_text(value, kind.scale) if kind.name == "decimal" else double_text(value)
+        text = decimal_text(value, kind.scale) if kind.name == "decimal" else double_text(value)
+        return text or ""
     return str(int(value)) if isinstance(value, bool) else str(value)
 
 
