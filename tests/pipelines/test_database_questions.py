@@ -3,22 +3,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.environments.database.engine import Column, SqlEngine, Table
+from perdure.environments.database.engine import Column, SqlEngine, SqlReply, Table
 from perdure.environments.database.skills import SKILLS, label_skills
 from perdure.environments.database.sqlite.engine import SqliteEngine
+from perdure.errors import EnvironmentUnavailable
 from perdure.pipelines.database_catalogue import SCENARIOS
 from perdure.pipelines.database_draft import Draft
 from perdure.pipelines.database_mutation import compose_mutation
 from perdure.pipelines.database_recipes import MOST_SKILLS, draw_recipe
 from perdure.pipelines.database_scenarios import Scenario
 from perdure.pipelines.database_select import compose_select
-from perdure.pipelines.database_tasks import make_tasks, render
+from perdure.pipelines.database_tasks import main, make_tasks, render
 from perdure.pipelines.database_verification import verify
 from perdure.pipelines.database_wording import Setting
 
@@ -132,3 +134,19 @@ def test_a_seed_fixes_the_tasks(engine: SqlEngine) -> None:
     first, again, other = (render(make_tasks(seed, engine, total=4, least=0)) for seed in (5, 5, 6))
     assert first == again
     assert first != other
+
+
+def test_an_engine_that_refuses_everything_ends_the_search() -> None:
+    class Refusing(SqliteEngine):
+        def execute(self, sql: str) -> SqlReply:
+            return super().execute("SELECT nothing FROM nowhere;")
+
+    with pytest.raises(EnvironmentUnavailable, match="0 of 20"):
+        make_tasks(0, Refusing())
+
+
+def test_the_command_names_a_missing_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["--out", str(tmp_path / "nowhere" / "tasks.json")])
+    assert stopped.value.code == 2
+    assert "there is no folder" in capsys.readouterr().err

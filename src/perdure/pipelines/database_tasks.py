@@ -17,6 +17,7 @@ from pathlib import Path
 
 from perdure.environments.database.engine import Column, SqlEngine, Table
 from perdure.environments.database.skills import SKILLS
+from perdure.errors import EnvironmentUnavailable
 from perdure.pipelines.database_catalogue import SCENARIOS
 from perdure.pipelines.database_draft import Draft
 from perdure.pipelines.database_mutation import compose_mutation
@@ -31,6 +32,7 @@ from perdure.types import JSON
 TASKS = 108
 LEAST_PER_SKILL = 5
 _ATTEMPTS = 40
+_FIRST_TURNS = 20
 _ALIASES = ("t", "r", "b", "x")
 
 
@@ -60,7 +62,10 @@ class Entry:
 
 
 def make_tasks(seed: int, engine: SqlEngine, total: int = TASKS, least: int = LEAST_PER_SKILL) -> list[Entry]:
-    """At least `total` tasks with at least `least` for each skill; the same seed gives the same tasks."""
+    """At least `total` tasks with at least `least` for each skill; the same seed gives the same tasks.
+
+    Raises EnvironmentUnavailable when the engine bears out next to nothing of what is proposed.
+    """
     entries: list[Entry] = []
     counts: Counter[str] = Counter()
     turn = 0
@@ -72,6 +77,8 @@ def make_tasks(seed: int, engine: SqlEngine, total: int = TASKS, least: int = LE
         if entry is not None and all(entry.draft.sql != other.draft.sql for other in entries):
             entries.append(entry)
             counts.update(entry.draft.skills)
+        if turn >= _FIRST_TURNS and len(entries) * 10 < turn:
+            raise EnvironmentUnavailable(f"the SQL engine bore out {len(entries)} of {turn} questions")
     return entries
 
 
@@ -92,6 +99,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, required=True, metavar="FILE")
     options = parser.parse_args(arguments)
+    if not options.out.parent.is_dir():
+        parser.error(f"--out {str(options.out)!r}: there is no folder {str(options.out.parent)!r}")
     engine = SqliteEngine()
     try:
         text = render(make_tasks(options.seed, engine))
