@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from perdure.pipelines.database_conditions import Condition
-from perdure.pipelines.database_recipes import Recipe
-from perdure.pipelines.database_scenarios import ColumnPlan, Value
-from perdure.pipelines.database_wording import Setting, either
+from perdure.pipelines.database.conditions import Condition
+from perdure.pipelines.database.recipes import Recipe
+from perdure.pipelines.database.scenarios import ColumnPlan, Value
+from perdure.pipelines.database.wording import Setting, either
 
 _FIGURES = {
     "SUM": ("total", "total"),

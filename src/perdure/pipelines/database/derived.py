@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from perdure.pipelines.database_draft import Draft
-from perdure.pipelines.database_recipes import Recipe
-from perdure.pipelines.database_wording import Setting
+from perdure.pipelines.database.draft import Draft
+from perdure.pipelines.database.recipes import Recipe
+from perdure.pipelines.database.wording import Setting
 
 _INNER = (("SUM", "total"), ("MIN", "lowest"), ("MAX", "highest"))
 _OUTER = (("AVG", "average"), ("MIN", "lowest"), ("MAX", "highest"))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from perdure.pipelines.database_inner_queries import inner_condition
-from perdure.pipelines.database_recipes import Recipe
-from perdure.pipelines.database_scenarios import ColumnPlan
-from perdure.pipelines.database_wording import Setting, either, literal
+from perdure.pipelines.database.inner_queries import inner_condition
+from perdure.pipelines.database.recipes import Recipe
+from perdure.pipelines.database.scenarios import ColumnPlan
+from perdure.pipelines.database.wording import Setting, either, literal
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from perdure.pipelines.database_aggregates import Item, count_item, figure_item, having_condition
-from perdure.pipelines.database_conditions import Condition, where_condition
-from perdure.pipelines.database_derived import compose_derived
-from perdure.pipelines.database_draft import Draft
-from perdure.pipelines.database_recipes import Recipe
-from perdure.pipelines.database_scenarios import ColumnPlan
-from perdure.pipelines.database_sorting import SortKey, sort_words, sorted_by
-from perdure.pipelines.database_wording import Setting, enumerate_words, kind_of
+from perdure.pipelines.database.aggregates import Item, count_item, figure_item, having_condition
+from perdure.pipelines.database.conditions import Condition, where_condition
+from perdure.pipelines.database.derived import compose_derived
+from perdure.pipelines.database.draft import Draft
+from perdure.pipelines.database.recipes import Recipe
+from perdure.pipelines.database.scenarios import ColumnPlan
+from perdure.pipelines.database.sorting import SortKey, sort_words, sorted_by
+from perdure.pipelines.database.wording import Setting, enumerate_words, kind_of
 
 
 @dataclass(frozen=True)

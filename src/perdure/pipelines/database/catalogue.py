@@ -6,7 +6,7 @@ format gets in the way of the question asked.
 
 from __future__ import annotations
 
-from perdure.pipelines.database_scenarios import (
+from perdure.pipelines.database.scenarios import (
     Scenario,
     counting_up,
     date_in,

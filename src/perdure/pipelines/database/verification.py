@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from perdure.environments.database.engine import Row, SqlEngine, SqlReply, Table
 from perdure.environments.database.skills import label_skills
-from perdure.pipelines.database_draft import Draft
+from perdure.pipelines.database.draft import Draft
 
 MOST_ROWS = 30
 """Longer answers test patience, not skill."""

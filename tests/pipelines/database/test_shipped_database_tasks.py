@@ -15,7 +15,7 @@ import pytest
 from perdure.environments.database.engine import Column, SqlEngine, Table
 from perdure.environments.database.skills import SKILLS, label_skills
 from perdure.environments.database.sqlite.engine import SqliteEngine
-from perdure.pipelines.database_tasks import main
+from perdure.pipelines.database.tasks import main
 
 
 @cache

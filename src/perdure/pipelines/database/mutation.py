@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from perdure.pipelines.database_conditions import Condition, where_condition
-from perdure.pipelines.database_draft import Draft
-from perdure.pipelines.database_recipes import Recipe
-from perdure.pipelines.database_scenarios import ColumnPlan
-from perdure.pipelines.database_sorting import SortKey, sort_words, sorted_by
-from perdure.pipelines.database_wording import Setting, enumerate_words, kind_of, literal
+from perdure.pipelines.database.conditions import Condition, where_condition
+from perdure.pipelines.database.draft import Draft
+from perdure.pipelines.database.recipes import Recipe
+from perdure.pipelines.database.scenarios import ColumnPlan
+from perdure.pipelines.database.sorting import SortKey, sort_words, sorted_by
+from perdure.pipelines.database.wording import Setting, enumerate_words, kind_of, literal
 
 
 def compose_mutation(setting: Setting, recipe: Recipe) -> Draft:

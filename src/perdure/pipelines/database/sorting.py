@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from perdure.pipelines.database_recipes import Recipe
-from perdure.pipelines.database_wording import Setting, direction
+from perdure.pipelines.database.recipes import Recipe
+from perdure.pipelines.database.wording import Setting, direction
 
 
 @dataclass(frozen=True)

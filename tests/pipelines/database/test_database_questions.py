@@ -14,15 +14,15 @@ from perdure.environments.database.engine import Column, SqlEngine, SqlReply, Ta
 from perdure.environments.database.skills import SKILLS, label_skills
 from perdure.environments.database.sqlite.engine import SqliteEngine
 from perdure.errors import EnvironmentUnavailable
-from perdure.pipelines.database_catalogue import SCENARIOS
-from perdure.pipelines.database_draft import Draft
-from perdure.pipelines.database_mutation import compose_mutation
-from perdure.pipelines.database_recipes import MOST_SKILLS, draw_recipe
-from perdure.pipelines.database_scenarios import Scenario
-from perdure.pipelines.database_select import compose_select
-from perdure.pipelines.database_tasks import main, make_tasks, render
-from perdure.pipelines.database_verification import verify
-from perdure.pipelines.database_wording import Setting
+from perdure.pipelines.database.catalogue import SCENARIOS
+from perdure.pipelines.database.draft import Draft
+from perdure.pipelines.database.mutation import compose_mutation
+from perdure.pipelines.database.recipes import MOST_SKILLS, draw_recipe
+from perdure.pipelines.database.scenarios import Scenario
+from perdure.pipelines.database.select import compose_select
+from perdure.pipelines.database.tasks import main, make_tasks, render
+from perdure.pipelines.database.verification import verify
+from perdure.pipelines.database.wording import Setting
 
 STOCK = Table(
     "stock",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 
-from perdure.pipelines.database_scenarios import ColumnPlan, Scenario, Value
+from perdure.pipelines.database.scenarios import ColumnPlan, Scenario, Value
 
 
 @dataclass(frozen=True)

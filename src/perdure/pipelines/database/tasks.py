@@ -1,4 +1,4 @@
-"""Makes database tasks: `python -m perdure.pipelines.database_tasks --seed 0 --out FILE`.
+"""Makes database tasks: `python -m perdure.pipelines.database.tasks --seed 0 --out FILE`.
 
 No language model takes part. A recipe of skills is drawn (rare skills more often, as in LifelongAgentBench's
 data construction), put into SQL and into words over a table with fresh rows, and kept if execution bears
@@ -18,14 +18,14 @@ from pathlib import Path
 from perdure.environments.database.engine import Column, SqlEngine, Table
 from perdure.environments.database.skills import SKILLS
 from perdure.errors import EnvironmentUnavailable
-from perdure.pipelines.database_catalogue import SCENARIOS
-from perdure.pipelines.database_draft import Draft
-from perdure.pipelines.database_mutation import compose_mutation
-from perdure.pipelines.database_recipes import Recipe, draw_recipe
-from perdure.pipelines.database_scenarios import Scenario, Value
-from perdure.pipelines.database_select import compose_select
-from perdure.pipelines.database_verification import Verified, verify
-from perdure.pipelines.database_wording import Setting
+from perdure.pipelines.database.catalogue import SCENARIOS
+from perdure.pipelines.database.draft import Draft
+from perdure.pipelines.database.mutation import compose_mutation
+from perdure.pipelines.database.recipes import Recipe, draw_recipe
+from perdure.pipelines.database.scenarios import Scenario, Value
+from perdure.pipelines.database.select import compose_select
+from perdure.pipelines.database.verification import Verified, verify
+from perdure.pipelines.database.wording import Setting
 from perdure.randomness import keyed_random
 from perdure.types import JSON
 
@@ -95,7 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Write the tasks to a file."""
     from perdure.environments.database.sqlite.engine import SqliteEngine
 
-    parser = argparse.ArgumentParser(prog="python -m perdure.pipelines.database_tasks", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m perdure.pipelines.database.tasks", description=__doc__)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, required=True, metavar="FILE")
     options = parser.parse_args(arguments)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from perdure.pipelines.database_scenarios import ColumnPlan
-from perdure.pipelines.database_wording import Setting, literal
+from perdure.pipelines.database.scenarios import ColumnPlan
+from perdure.pipelines.database.wording import Setting, literal
 
 _FIGURES = (("AVG", "average"), ("MIN", "lowest"), ("MAX", "highest"))
 
