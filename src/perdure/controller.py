@@ -168,7 +168,9 @@ class Controller:
         return True
 
     def _commit(self, session: Session, ctx: CallbackContext) -> None:
-        self._store.commit(session, self._journal, self._callbacks.save(ctx), self._pool.drain_charges())
+        deltas = self._callbacks.save(ctx)
+        self._journal.settle()
+        self._store.commit(session, self._journal, deltas, self._pool.drain_charges())
         self._snapshot_if_due()
 
     def _snapshot_if_due(self) -> None:
