@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -74,4 +75,4 @@ class Breakable(Environment):
 
 def normalise(observation: str) -> str:
     """Answers may carry a time in `<…>`, which legitimately differs."""
-    return observation.split("<")[0] + observation.rpartition(">")[2]
+    return re.sub("<.*>", "", observation)
