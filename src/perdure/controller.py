@@ -86,6 +86,8 @@ class Controller:
             self._callbacks.fire("on_environment_reset", ctx)
         while session.status is SessionStatus.RUNNING:
             self._turn(session, ctx)
+        if opened:
+            session.trace = self._agent.trace()
         if opened and not self._flags.take(Step.COMPLETE):
             session.evaluate(self._environment.complete())
             self._callbacks.fire("on_environment_complete", ctx)
