@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 
 from sqlglot import exp
@@ -83,16 +84,24 @@ def parse_statement(sql: str) -> exp.Expression:
     if tokens[0].text.upper() == "REPLACE":  # no table here has a unique key: it inserts
         first = tokens[0]
         marked[0] = Token(TokenType.INSERT, "INSERT", first.line, first.col, first.start, first.end)
+    tree = _parse(marked, sql)
+    if not isinstance(tree, exp.Expression):
+        raise syntax_error(sql)
+    return tree
+
+
+def _parse(tokens: list[Token], sql: str) -> object:
+    logger = logging.getLogger("sqlglot")
+    disabled, logger.disabled = logger.disabled, True  # it prints what it cannot read; that is an error here
     try:
-        trees = _DIALECT.parser().parse(marked, sql)
+        trees = _DIALECT.parser().parse(tokens, sql)
     except ParseError as error:
         raise _near(error) from None
     except TokenError:
         raise syntax_error(sql[-80:]) from None
-    tree = trees[0] if trees else None
-    if not isinstance(tree, exp.Expression):
-        raise syntax_error(sql)
-    return tree
+    finally:
+        logger.disabled = disabled
+    return trees[0] if trees else None
 
 
 def _check_verb(first: Token, sql: str) -> None:
