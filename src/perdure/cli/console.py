@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import typer
+
 from perdure.reports.table import Table
 
 if TYPE_CHECKING:
@@ -33,7 +35,10 @@ def print_tables(tables: Iterable[Table | None]) -> None:
     for table in tables:
         if table is not None:
             for shown in fit(table, console.width):
-                console.print(_drawn(shown))
+                # A closed pipe then reaches the command as an exception, not as an exit of rich's own.
+                with console.capture() as drawn:
+                    console.print(_drawn(shown))
+                typer.echo(drawn.get(), nl=False)
 
 
 def fit(table: Table, width: int) -> list[Table]:

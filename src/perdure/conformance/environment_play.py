@@ -61,7 +61,7 @@ class Subject:
     """An environment under test: one instance for most checks, and fresh ones on demand."""
 
     def __init__(self, build: Callable[[], Environment], companions: Companions, sample: int) -> None:
-        self._build = build
+        self.build = build
         self._built: list[Environment] = []
         self._actions: dict[str, list[str]] | None = None
         self.companions = companions
@@ -71,7 +71,7 @@ class Subject:
 
     def fresh(self) -> Environment:
         """Another instance, released at the end."""
-        self._built.append(self._build())
+        self._built.append(self.build())
         return self._built[-1]
 
     def close(self) -> None:

@@ -237,7 +237,7 @@ def metrics_are_numbers(subject: Subject) -> str:
 
 def release_is_idempotent(subject: Subject) -> str:
     """`release` twice, within an open task."""
-    environment = subject.fresh()
+    environment = subject.build()
     environment.reset(subject.tasks[0])
     environment.release()
     environment.release()

@@ -24,12 +24,14 @@ _COLUMNS = {
     "seconds": True,
     "cost $": True,
     "statuses": False,
+    "folder": False,
 }
 
 
 def comparison_table(runs: Sequence[Facts]) -> Table:
     """One row a run; a run that is not through says so."""
-    return make_table("Runs", _COLUMNS, [_comparison_row(facts) for facts in runs], drop_empty=True)
+    rows = [_comparison_row(name, facts) for name, facts in zip(unique_names(runs), runs, strict=True)]
+    return make_table("Runs", _COLUMNS, rows, drop_empty=True)
 
 
 def result_table(facts: Facts, floors: Mapping[str, Facts]) -> Table:
@@ -130,10 +132,10 @@ def cost_cell(cost: float | None) -> str:
     return "–" if cost is None else f"{cost:.4f}"
 
 
-def _comparison_row(facts: Facts) -> list[str]:
+def _comparison_row(name: str, facts: Facts) -> list[str]:
     tokens = facts["tokens"]
     return [
-        f"{facts['name']} ({facts['folder']})",
+        name,
         facts["environment"],
         agent_label(facts),
         f"{facts['sessions']}/{facts['planned']}" + ("" if facts["finished"] else " unfinished"),
@@ -147,6 +149,7 @@ def _comparison_row(facts: Facts) -> list[str]:
         f"{facts['seconds']:.1f}",
         cost_cell(facts["cost"]),
         counts_line(facts["statuses"]),
+        facts["folder"],
     ]
 
 
