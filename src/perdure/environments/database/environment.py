@@ -86,6 +86,7 @@ class DatabaseEnvironment(Environment):
         task = self._tasks[task_id]
         self._task, self._answer, self._operations = task, None, 0
         engine = self._open_engine()
+        engine.drop()
         observation = Observation("")
         try:
             engine.create(task.table)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from perdure.environments.database.sqlite.expressions import as_number, as_text, collated, emit, quote_text
+from perdure.environments.database.sqlite.expressions import emit
 from perdure.environments.database.sqlite.failure import (
     invalid_group_function,
     syntax_error,
@@ -14,6 +14,7 @@ from perdure.environments.database.sqlite.failure import (
     wrong_argument_count,
 )
 from perdure.environments.database.sqlite.kinds import DIVISION_DECIMALS, DOUBLE, INT, TEXT, Kind, decimal
+from perdure.environments.database.sqlite.operands import as_number, as_text, collated, quote_text
 from perdure.environments.database.sqlite.scope import Emitted, Scope, gather
 
 _DEVIATIONS = {

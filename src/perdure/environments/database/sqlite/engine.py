@@ -10,11 +10,11 @@ from typing import Any
 from perdure.environments.database.engine import Row, SqlError, SqlReply, Table, five_digit_hash
 from perdure.environments.database.sqlite.aggregates import AGGREGATE_CLASSES
 from perdure.environments.database.sqlite.date_functions import DATE_FUNCTIONS
-from perdure.environments.database.sqlite.expressions import quote_name
 from perdure.environments.database.sqlite.failure import SqlFailure, interrupted
 from perdure.environments.database.sqlite.filesort import in_filesort_order
 from perdure.environments.database.sqlite.kinds import TEXT, Kind
 from perdure.environments.database.sqlite.number_functions import NUMBER_FUNCTIONS
+from perdure.environments.database.sqlite.operands import quote_name
 from perdure.environments.database.sqlite.plan import (
     Answer,
     Create,

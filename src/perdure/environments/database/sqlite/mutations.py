@@ -10,9 +10,10 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from perdure.environments.database.sqlite.expressions import as_condition, collated, emit, quote_name
+from perdure.environments.database.sqlite.expressions import emit
 from perdure.environments.database.sqlite.failure import SqlFailure, syntax_error, unknown_column
 from perdure.environments.database.sqlite.kinds import NULL
+from perdure.environments.database.sqlite.operands import as_condition, collated, quote_name
 from perdure.environments.database.sqlite.plan import Assignment, Delete, Insert, Query, Update
 from perdure.environments.database.sqlite.queries import add_ctes, emit_query, new_context
 from perdure.environments.database.sqlite.schema import ColumnDef, Schema, TableDef

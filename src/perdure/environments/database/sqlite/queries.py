@@ -5,9 +5,9 @@ from __future__ import annotations
 from sqlglot import exp
 
 from perdure.environments.database.sqlite.calls import emit_call
-from perdure.environments.database.sqlite.expressions import coerced, quote_name
 from perdure.environments.database.sqlite.failure import syntax_error, unknown_column
 from perdure.environments.database.sqlite.kinds import TEXT, Kind, unify
+from perdure.environments.database.sqlite.operands import coerced, quote_name
 from perdure.environments.database.sqlite.schema import Schema
 from perdure.environments.database.sqlite.scope import Context, Cte, Emitted, QueryText, Scope
 from perdure.environments.database.sqlite.select import emit_select, limit_text, same_arity

@@ -12,12 +12,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from perdure.environments.database.sqlite.dependencies import determined_columns
-from perdure.environments.database.sqlite.expressions import (
-    as_condition,
-    collated,
-    emit,
-    quote_name,
-)
+from perdure.environments.database.sqlite.expressions import emit
 from perdure.environments.database.sqlite.failure import (
     SqlFailure,
     mixed_with_aggregate,
@@ -26,6 +21,7 @@ from perdure.environments.database.sqlite.failure import (
     unknown_column,
 )
 from perdure.environments.database.sqlite.kinds import TEXT
+from perdure.environments.database.sqlite.operands import as_condition, collated, quote_name
 from perdure.environments.database.sqlite.scope import Emitted, QueryText, Scope, gather
 from perdure.environments.database.sqlite.sources import emit_from, part
 

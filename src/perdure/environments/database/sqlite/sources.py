@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from perdure.environments.database.sqlite.expressions import as_condition, emit, quote_name
+from perdure.environments.database.sqlite.expressions import emit
 from perdure.environments.database.sqlite.failure import (
     SqlFailure,
     syntax_error,
@@ -15,6 +15,7 @@ from perdure.environments.database.sqlite.failure import (
     unknown_table,
 )
 from perdure.environments.database.sqlite.kinds import Kind
+from perdure.environments.database.sqlite.operands import as_condition, quote_name
 from perdure.environments.database.sqlite.scope import Scope, Source, SourceColumn
 
 ORDER_COLUMN = "my_n"
