@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import re
+import subprocess
+import sys
 import tomllib
 from contextlib import closing
 from importlib.util import find_spec
@@ -119,3 +121,14 @@ def test_every_parameter_of_a_server_is_in_its_docstring() -> None:
     target = load_plugin("model", "openai_compatible").target
     named = set(re.findall(r"`(\w+)`", target.__doc__))
     assert set(inspect.signature(target).parameters) <= named
+
+
+def test_listing_the_models_imports_nothing_heavy() -> None:
+    script = (
+        "import sys\n"
+        "from perdure.registry import plugin_names\n"
+        "plugin_names('model')\n"
+        "print(sorted({'httpx', 'xllamacpp', 'pydantic'} & set(sys.modules)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == "[]", done.stderr
