@@ -11,7 +11,12 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from perdure.environments.database.sqlite.expressions import emit
-from perdure.environments.database.sqlite.failure import SqlFailure, syntax_error, unknown_column
+from perdure.environments.database.sqlite.failure import (
+    SqlFailure,
+    syntax_error,
+    unknown_column,
+    unknown_database,
+)
 from perdure.environments.database.sqlite.kinds import NULL
 from perdure.environments.database.sqlite.operands import as_condition, collated, quote_name
 from perdure.environments.database.sqlite.plan import Assignment, Delete, Insert, Query, Update
@@ -19,7 +24,7 @@ from perdure.environments.database.sqlite.queries import add_ctes, emit_query, n
 from perdure.environments.database.sqlite.schema import ColumnDef, Schema, TableDef
 from perdure.environments.database.sqlite.scope import Emitted, Scope, Source
 from perdure.environments.database.sqlite.select import limit_text
-from perdure.environments.database.sqlite.sources import emit_from, part
+from perdure.environments.database.sqlite.sources import From, emit_from, emit_joins, part
 
 
 def plan_insert(node: exp.Expression, schema: Schema) -> Insert:
@@ -49,7 +54,7 @@ def _target(node: exp.Expression, schema: Schema) -> TableDef:
     if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
         raise syntax_error(node.sql("mysql"))
     if node.db and node.db != schema.database:
-        raise SqlFailure(1049, "42000", f"Unknown database '{node.db}'")
+        raise unknown_database(node.db)
     return schema.table(node.name)
 
 
@@ -95,7 +100,7 @@ def plan_update(node: exp.Expression, schema: Schema) -> Update:
     """UPDATE of one table or of joined tables. Raises SqlFailure."""
     scope = Scope(new_context(schema))
     add_ctes(node, scope)
-    source = emit_from(node.this, node.args.get("joins") or [], scope)
+    pieces = emit_from(node.this, node.args.get("joins") or [], scope)
     scope.context.locked_table = scope.sources[0].table
     several = len(scope.sources) > 1
     found: list[tuple[Source, ColumnDef, Emitted]] = []
@@ -120,7 +125,7 @@ def plan_update(node: exp.Expression, schema: Schema) -> Update:
                 values.append(value.sql)
         targets.append((owner.table or "", position, tuple(assignments)))
     ids = [owner.order for owner in owners]
-    return Update(_reading(node, scope, source, [*ids, *values]), tuple(targets))
+    return Update(_reading(node, scope, pieces, [*ids, *values]), tuple(targets))
 
 
 def _assigned_column(node: exp.Column, scope: Scope, schema: Schema) -> tuple[Source, ColumnDef]:
@@ -141,9 +146,9 @@ def _assigned_column(node: exp.Column, scope: Scope, schema: Schema) -> tuple[So
     raise unknown_column(node.name, "field list")
 
 
-def _reading(node: exp.Expression, scope: Scope, source: str, columns: Sequence[str]) -> str:
+def _reading(node: exp.Expression, scope: Scope, pieces: From, columns: Sequence[str]) -> str:
     """The query that reads row ids and new values, in MySQL's order of rows."""
-    text = f"SELECT {', '.join(columns)} FROM {source}"
+    text = f"SELECT {', '.join(columns)} FROM {emit_joins(pieces, scope)}"
     where = part(node, "where")
     if where is not None:
         scope.clause = "where clause"
@@ -165,10 +170,10 @@ def plan_delete(node: exp.Expression, schema: Schema) -> Delete:
     add_ctes(node, scope)
     using = node.args.get("using") or []
     listed = [*(node.args.get("tables") or []), *([node.this] if using else [])]
-    source = emit_from(using[0] if using else node.this, node.args.get("joins") or [], scope)
+    pieces = emit_from(using[0] if using else node.this, node.args.get("joins") or [], scope)
     owners = [_listed(item, scope) for item in listed] or [scope.sources[0]]
     scope.context.locked_table = owners[0].table
-    sql = _reading(node, scope, source, [owner.order for owner in owners])
+    sql = _reading(node, scope, pieces, [owner.order for owner in owners])
     return Delete(sql, tuple(owner.table or "" for owner in owners))
 
 

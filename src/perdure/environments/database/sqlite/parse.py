@@ -105,7 +105,8 @@ def _parse(tokens: list[Token], sql: str) -> object:
 
 
 def _check_verb(first: Token, sql: str) -> None:
-    verb = first.text.upper()
+    words = first.text.upper().split()
+    verb = words[0] if words else ""
     if verb in _DENIED and first.token_type != TokenType.IDENTIFIER:
         raise denied(verb)
     if verb not in _VERBS:

@@ -23,7 +23,7 @@ from perdure.environments.database.sqlite.failure import (
 from perdure.environments.database.sqlite.kinds import TEXT
 from perdure.environments.database.sqlite.operands import as_condition, collated, quote_name
 from perdure.environments.database.sqlite.scope import Emitted, QueryText, Scope, gather
-from perdure.environments.database.sqlite.sources import emit_from, part
+from perdure.environments.database.sqlite.sources import emit_from, emit_joins, part
 
 
 @dataclass
@@ -57,14 +57,14 @@ def emit_select(
     select = _Select(node, scope)
     source = part(node, "from")
     joins = node.args.get("joins") or []
-    if source is not None:
-        select.source = emit_from(source.this, joins, scope)
+    pieces = emit_from(source.this, joins, scope) if source is not None else []
+    _select_list(select)
     where = part(node, "where")
     if where is not None:
         scope.clause = "where clause"
         condition = emit(where.this, scope)
         select.where, select.filters = as_condition(condition), (condition,)
-    _select_list(select)
+    select.source = emit_joins(pieces, scope)
     _group_by(select)
     _having(select)
     _order_by(select)
