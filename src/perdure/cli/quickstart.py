@@ -137,7 +137,7 @@ def _table(facts: list[dict[str, JSON]]) -> Table:
     }
     rows = [
         [
-            agent_label(run),
+            agent_label(run).replace("_", " ") if run["agent"] != "model" else agent_label(run),
             success_cell(run["success"]),
             f"{run['steps']:,}",
             f"{run['tokens']['prompt']:,}",
