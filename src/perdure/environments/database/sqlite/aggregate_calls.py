@@ -39,6 +39,7 @@ _RANKS: Mapping[str, Kind] = {
     "CUME_DIST": DOUBLE,
 }
 _OFFSETS = frozenset({"LAG", "LEAD", "FIRST_VALUE", "LAST_VALUE", "NTH_VALUE"})
+WINDOWS = frozenset({*_RANKS, *_OFFSETS})
 
 
 def emit_aggregate(name: str, arguments: Sequence[exp.Expression], scope: Scope) -> Emitted:

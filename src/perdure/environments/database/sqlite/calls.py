@@ -7,7 +7,12 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
-from perdure.environments.database.sqlite.aggregate_calls import AGGREGATES, emit_aggregate, emit_window
+from perdure.environments.database.sqlite.aggregate_calls import (
+    AGGREGATES,
+    WINDOWS,
+    emit_aggregate,
+    emit_window,
+)
 from perdure.environments.database.sqlite.call_table import CALLS, MANY, VALUE_CALLS, Call
 from perdure.environments.database.sqlite.expressions import emit, modulo, shift_date
 from perdure.environments.database.sqlite.failure import (
@@ -222,7 +227,7 @@ _SPECIAL: Mapping[str, tuple[int, int, Special]] = {
     "CONNECTION_ID": (0, 0, _fixed("1", INT)),
     "LAST_INSERT_ID": (0, 1, _fixed("0", INT)),
 }
-FUNCTION_NAMES = frozenset({*CALLS, *_SPECIAL, *AGGREGATES} - {"SUBSTR", "GROUP_CONCAT"})
+FUNCTION_NAMES = frozenset({*CALLS, *_SPECIAL, *AGGREGATES, *WINDOWS} - {"SUBSTR", "GROUP_CONCAT"})
 """Names that are marked before parsing; the others have a syntax that the parser reads itself."""
 
 

@@ -37,6 +37,8 @@ _PROGRESS_STEPS = 20_000
 _MAX_PAGES = 32_768
 """Most 4 KiB pages of a database: 128 MiB."""
 _MAX_ROWS_CHANGED = 1_000_000
+_MAX_CHARACTERS = 16_000_000
+"""Most characters of text that one statement's rows may hold in memory."""
 
 _REFUSED_ACTIONS = frozenset(
     {
@@ -72,7 +74,7 @@ class SqliteEngine:
         self._schema = Schema()
         self._declared: TableDef | None = None
         self._failure: SqlFailure | None = None
-        self._deadline = 0.0
+        self._deadline = float("inf")
         self._closed = False
         self._connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         self._prepare()
@@ -198,20 +200,20 @@ class SqliteEngine:
                 return SqlReply(rows=rows, columns=names)
             case Query():
                 return self._fetch(plan)
+        schema = self._schema
         self._connection.execute("BEGIN")
         try:
             affected = self._change(plan)
         except BaseException:
-            self._connection.execute("ROLLBACK")
+            self._schema = schema
+            if self._connection.in_transaction:  # a full database has rolled back by itself
+                self._connection.execute("ROLLBACK")
             raise
         self._connection.execute("COMMIT")
         return SqlReply(is_mutation=True, affected=affected)
 
     def _fetch(self, plan: Query) -> SqlReply:
-        cursor = self._connection.execute(plan.sql)
-        cells = cursor.fetchmany(self._max_rows)
-        truncated = len(cells) == self._max_rows and cursor.fetchone() is not None
-        cursor.close()
+        cells, truncated = _bounded(self._connection.execute(plan.sql), self._max_rows)
         if plan.sort_keys:
             cells = in_filesort_order(cells, len(plan.kinds), plan.sort_keys)
         width = len(plan.kinds)
@@ -240,7 +242,9 @@ class SqliteEngine:
         return 0
 
     def _read(self, sql: str) -> list[Sequence[Cell]]:
-        rows: list[Sequence[Cell]] = self._connection.execute(sql).fetchmany(_MAX_ROWS_CHANGED)
+        rows, truncated = _bounded(self._connection.execute(sql), _MAX_ROWS_CHANGED)
+        if truncated:
+            raise SqlFailure(1206, "HY000", "The total number of locks exceeds the lock table size")
         return rows
 
     def _insert(self, plan: Insert) -> int:
@@ -259,14 +263,15 @@ class SqliteEngine:
             for column, value, kind in zip(plan.columns, values, kinds, strict=False)
         }
         return [
-            given[c.name] if c.name in given else self._default(plan.table, c) for c in plan.table.columns
+            given[c.name] if c.name in given else self._default(plan.table, c, number)
+            for c in plan.table.columns
         ]
 
-    def _default(self, table: TableDef, column: ColumnDef) -> Cell:
+    def _default(self, table: TableDef, column: ColumnDef, number: int = 1) -> Cell:
         if column.auto_increment:
-            sql = f"SELECT COALESCE(MAX({quote_name(column.name)}), 0) + 1 FROM {quote_name(table.name)}"
-            value: Cell = self._connection.execute(sql).fetchone()[0]
-            return value
+            sql = f"SELECT COALESCE(MAX({quote_name(column.name)}), 0) FROM {quote_name(table.name)}"
+            last: int = self._connection.execute(sql).fetchone()[0]
+            return last + number
         if column.default is None:
             if not column.nullable:
                 raise SqlFailure(1364, "HY000", f"Field '{column.name}' doesn't have a default value")
@@ -334,6 +339,19 @@ class SqliteEngine:
     def _fill(self, table: TableDef, rows: Iterable[Sequence[Cell]]) -> None:
         marks = ", ".join("?" * len(table.columns))
         self._connection.executemany(f"INSERT INTO {quote_name(table.name)} VALUES ({marks})", rows)
+
+
+def _bounded(cursor: sqlite3.Cursor, most: int) -> tuple[list[Sequence[Cell]], bool]:
+    """Rows until `most`, or until they take too much memory; and whether there are more."""
+    rows: list[Sequence[Cell]] = []
+    size = 0
+    for row in cursor:
+        if len(rows) == most or size > _MAX_CHARACTERS:
+            cursor.close()
+            return rows, True
+        size += sum(len(cell) for cell in row if isinstance(cell, str | bytes))
+        rows.append(row)
+    return rows, False
 
 
 def _storage(kind: Kind) -> str:

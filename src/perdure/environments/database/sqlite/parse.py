@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Sequence
 
 from sqlglot import exp
@@ -17,6 +18,7 @@ MAX_STATEMENT = 200_000
 """Longest statement in characters; a longer one is refused like an oversized packet."""
 
 _DIALECT = MySQL()
+_REPLACE = re.compile(r"\A\s*replace\b(?!\s*\()", re.IGNORECASE)
 _NOT_CALLED_AFTER = frozenset(
     {"INTO", "TABLE", "AS", "UPDATE", "JOIN", "FROM", "INDEX", "KEY", "VIEW", "EXISTS"}
 )
@@ -70,7 +72,7 @@ def split_statements(sql: str) -> list[str]:
 
 def parse_statement(sql: str) -> exp.Expression:
     """The tree of the one statement in a text, with function names marked. Raises SqlFailure."""
-    tokens = tokenize(sql)
+    tokens = tokenize(_REPLACE.sub("INSERT ", sql, count=1))  # no table here has a unique key: it inserts
     while tokens and tokens[-1].token_type == TokenType.SEMICOLON:
         tokens.pop()
     if not tokens:
@@ -81,9 +83,6 @@ def parse_statement(sql: str) -> exp.Expression:
             raise syntax_error(sql[following.start :], following.line)
     _check_verb(tokens[0], sql)
     marked = _mark_functions(tokens)
-    if tokens[0].text.upper() == "REPLACE":  # no table here has a unique key: it inserts
-        first = tokens[0]
-        marked[0] = Token(TokenType.INSERT, "INSERT", first.line, first.col, first.start, first.end)
     tree = _parse(marked, sql)
     if not isinstance(tree, exp.Expression):
         raise syntax_error(sql)

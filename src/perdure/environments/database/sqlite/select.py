@@ -94,13 +94,6 @@ _CLAUSES = frozenset(
 
 def _refuse_other_clauses(node: exp.Expression) -> None:
     for key, value in node.args.items():
-        if key == "into" and value:
-            raise SqlFailure(
-                1290,
-                "HY000",
-                "The MySQL server is running with the --secure-file-priv option so it cannot execute this "
-                "statement",
-            )
         if value and key not in _CLAUSES:
             raise syntax_error(node.sql("mysql").replace("fn:", ""))
 
@@ -280,7 +273,7 @@ def _assemble(select: _Select, limit: str, plain: bool, sortable: bool) -> str:
     if select.where:
         text += f" WHERE {select.where}"
     if select.group:
-        text += " GROUP BY " + ", ".join(_group_key(key) for key in select.group)
+        text += " GROUP BY " + ", ".join(_group_key(key, select.scope) for key in select.group)
     if select.having:
         text += f" HAVING {select.having}"
     order = [f"{collated(key)} {'DESC' if down else 'ASC'}" for key, down in select.order]
@@ -290,9 +283,11 @@ def _assemble(select: _Select, limit: str, plain: bool, sortable: bool) -> str:
     return text + limit
 
 
-def _group_key(key: Emitted) -> str:
-    # SQLite reads a bare number as a column position; a constant key is any expression.
-    return collated(key) if not key.sql.isdigit() else f"({key.sql} + 0)"
+def _group_key(key: Emitted, scope: Scope) -> str:
+    # SQLite takes a bare number for a column's position and cannot group by an outer query's column; both
+    # are constant here, so that any constant makes the same one group.
+    own = any(owner == scope.id for owner, _ in key.loose)
+    return collated(key) if own else "'constant'"
 
 
 def same_arity(kinds: Sequence[object], others: Sequence[object]) -> None:
