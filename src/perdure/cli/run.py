@@ -87,10 +87,10 @@ def _carry_out(experiment: Experiment, *, floors: bool, as_json: bool) -> None:
 
 def _print_result(facts: dict[str, JSON]) -> None:
     from perdure.cli.console import print_tables
-    from perdure.reports.run_tables import counts_line, metrics_table, result_table, skills_table
+    from perdure.reports.run_tables import metrics_table, result_table, skills_table, statuses_line
 
     print_tables([result_table(facts, facts["floors"] or {}), skills_table([facts]), metrics_table([facts])])
-    typer.echo(f"statuses: {counts_line(facts['statuses'])}")
+    typer.echo(statuses_line(facts))
     if facts["restarts"] or facts["divergences"]:
         typer.echo(f"resumed tasks: {facts['restarts']}, of which diverged: {facts['divergences']}")
     folder = facts["folder"]
