@@ -81,8 +81,8 @@ def _row_comparison(node: exp.Expression, scope: Scope) -> Emitted:
 
 
 def _quantified(node: exp.Expression, quantified: exp.Expression, scope: Scope) -> Emitted:
+    _refuse_limit(quantified.this)
     query = _nested(quantified.this, scope)
-    _refuse_limit(query)
     left = emit(node.this, scope)
     inner = Emitted('"q"."v"', query.kinds[0])
     test = compare(_COMPARISONS[type(node)], left, inner).sql
@@ -237,8 +237,8 @@ def _in(node: exp.Expression, scope: Scope) -> Emitted:
 
 
 def _in_query(node: exp.Expression, query_node: exp.Expression, scope: Scope) -> Emitted:
+    _refuse_limit(query_node)
     query = _nested(query_node, scope)
-    _refuse_limit(query)
     outer = Emitted("", INT, query.loose)
     if isinstance(node.this, exp.Tuple):
         values = [emit(item, scope) for item in node.this.expressions]
@@ -257,8 +257,12 @@ def _in_query(node: exp.Expression, query_node: exp.Expression, scope: Scope) ->
     return build(f"({left} IN (SELECT {right} FROM ({rows})))", INT, (value, outer))
 
 
-def _refuse_limit(query: QueryText) -> None:
-    if query.limited:
+def _refuse_limit(node: exp.Expression) -> None:
+    while isinstance(node, exp.Subquery):
+        if node.args.get("limit") is not None:
+            break
+        node = node.this
+    if node.args.get("limit") is not None:
         raise unsupported("LIMIT & IN/ALL/ANY/SOME subquery")
 
 

@@ -19,6 +19,8 @@ MAX_STATEMENT = 200_000
 
 _DIALECT = MySQL()
 _REPLACE = re.compile(r"\A\s*replace\b(?!\s*\()", re.IGNORECASE)
+_FOREIGN = frozenset({TokenType.DCOLON, TokenType.ILIKE, TokenType.QUALIFY})
+"""Tokens of other dialects that the parser would accept."""
 _NOT_CALLED_AFTER = frozenset(
     {"INTO", "TABLE", "AS", "UPDATE", "JOIN", "FROM", "INDEX", "KEY", "VIEW", "EXISTS"}
 )
@@ -81,6 +83,8 @@ def parse_statement(sql: str) -> exp.Expression:
         if token.token_type == TokenType.SEMICOLON and i + 1 < len(tokens):
             following = tokens[i + 1]
             raise syntax_error(sql[following.start :], following.line)
+        if token.token_type in _FOREIGN:
+            raise syntax_error(sql[token.start :], token.line)
     _check_verb(tokens[0], sql)
     marked = _mark_functions(tokens)
     tree = _parse(marked, sql)

@@ -144,8 +144,6 @@ def _reordered(node: exp.Expression, query: QueryText) -> QueryText:
         query.kinds,
         query.loose,
         single_row=limit == " LIMIT 1",
-        limited=bool(limit),
-        ordered=bool(keys),
     )
 
 

@@ -80,8 +80,6 @@ def emit_select(
         tuple(item.kind for item in select.items),
         outer,
         single_row=(select.aggregated and not select.group) or source is None or limit == " LIMIT 1",
-        limited=bool(limit),
-        ordered=bool(select.order),
         sort_keys=tuple(key.kind for key, _ in select.order) if sortable else (),
     )
 
