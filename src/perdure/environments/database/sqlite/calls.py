@@ -31,6 +31,7 @@ from perdure.environments.database.sqlite.kinds import (
     decimal,
     unify,
 )
+from perdure.environments.database.sqlite.marking import PREFIX, mysql_text
 from perdure.environments.database.sqlite.operands import (
     as_condition,
     as_number,
@@ -41,9 +42,6 @@ from perdure.environments.database.sqlite.operands import (
     quote_text,
 )
 from perdure.environments.database.sqlite.scope import Emitted, Scope
-
-PREFIX = "fn:"
-"""Marks function names before parsing, so that the parser leaves calls as they are written."""
 
 Special: TypeAlias = Callable[[exp.Expression, list[exp.Expression], Scope], Emitted]
 
@@ -62,7 +60,7 @@ _CONVERSIONS: Mapping[str, Callable[[Emitted], str]] = {
 def emit_call(node: exp.Expression, scope: Scope) -> Emitted:
     """A function call, aggregate, window or one of the calls with a syntax of their own."""
     if isinstance(node, exp.Window):
-        return emit_window(node, scope, PREFIX)
+        return emit_window(node, scope)
     form = _FORMS.get(type(node))
     if form is not None:
         return form(node, scope)
@@ -70,7 +68,7 @@ def emit_call(node: exp.Expression, scope: Scope) -> Emitted:
         return _named(str(node.this).removeprefix(PREFIX).upper(), node, scope)
     if isinstance(node, exp.Func):
         return _named(type(node).sql_names()[0], node, scope)
-    raise syntax_error(node.sql("mysql").replace(PREFIX, ""))
+    raise syntax_error(mysql_text(node))
 
 
 def _named(name: str, node: exp.Expression, scope: Scope) -> Emitted:
@@ -275,7 +273,7 @@ def _extract(node: exp.Expression, scope: Scope) -> Emitted:
     name = node.this.name.upper()
     call = CALLS.get(name)
     if call is None or name not in VALUE_CALLS:
-        raise syntax_error(node.sql("mysql"))
+        raise syntax_error(mysql_text(node))
     return _native(name, call, [emit(node.expression, scope)])
 
 

@@ -23,6 +23,7 @@ from perdure.environments.database.sqlite.kinds import (
     decimal,
     unify,
 )
+from perdure.environments.database.sqlite.marking import mysql_text
 from perdure.environments.database.sqlite.operands import (
     as_condition,
     as_number,
@@ -207,7 +208,7 @@ def _is(node: exp.Expression, scope: Scope) -> Emitted:
     if isinstance(other, exp.Boolean):
         word = "TRUE" if other.this else "FALSE"
         return build(f"({as_condition(value)} IS {word})", INT, (value,))
-    raise syntax_error(other.sql("mysql"))
+    raise syntax_error(mysql_text(other))
 
 
 def _between(node: exp.Expression, scope: Scope) -> Emitted:

@@ -18,6 +18,7 @@ from perdure.environments.database.sqlite.failure import (
     unknown_database,
 )
 from perdure.environments.database.sqlite.kinds import INT, NULL, TEXT
+from perdure.environments.database.sqlite.marking import mysql_text
 from perdure.environments.database.sqlite.operands import (
     as_condition,
     as_number,
@@ -58,7 +59,7 @@ def plan_insert(node: exp.Expression, schema: Schema) -> Insert:
 
 def _target(node: exp.Expression, schema: Schema) -> TableDef:
     if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
-        raise syntax_error(node.sql("mysql"))
+        raise syntax_error(mysql_text(node))
     if node.db and node.db != schema.database:
         raise unknown_database(node.db)
     return schema.table(node.name)
@@ -112,7 +113,7 @@ def plan_update(node: exp.Expression, schema: Schema) -> Update:
     found: list[tuple[Source, ColumnDef, Emitted]] = []
     for item in node.expressions:
         if not isinstance(item, exp.EQ) or not isinstance(item.this, exp.Column):
-            raise syntax_error(item.sql("mysql"))
+            raise syntax_error(mysql_text(item))
         owner, column = _assigned_column(item.this, scope, schema)
         value = _value(item.expression, column, scope)
         found.append((owner, column, value))

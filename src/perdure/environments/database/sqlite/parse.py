@@ -11,8 +11,9 @@ from sqlglot.dialects.mysql import MySQL
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
-from perdure.environments.database.sqlite.calls import FUNCTION_NAMES, PREFIX
+from perdure.environments.database.sqlite.calls import FUNCTION_NAMES
 from perdure.environments.database.sqlite.failure import SqlFailure, denied, syntax_error
+from perdure.environments.database.sqlite.marking import PREFIX
 
 MAX_STATEMENT = 200_000
 """Longest statement in characters; a longer one is refused like an oversized packet."""
@@ -21,9 +22,7 @@ _DIALECT = MySQL()
 _REPLACE = re.compile(r"\A\s*replace\b(?!\s*\()", re.IGNORECASE)
 _FOREIGN = frozenset({TokenType.DCOLON, TokenType.ILIKE, TokenType.QUALIFY})
 """Tokens of other dialects that the parser would accept."""
-_NOT_CALLED_AFTER = frozenset(
-    {"INTO", "TABLE", "AS", "UPDATE", "JOIN", "FROM", "INDEX", "KEY", "VIEW", "EXISTS"}
-)
+_NOT_CALLED_AFTER = frozenset({"INTO", "TABLE", "AS", "WITH", "RECURSIVE", "INDEX", "KEY", "VIEW", "EXISTS"})
 _DEFINITIONS = frozenset({"CREATE", "ALTER"})
 _VERBS = frozenset(
     {"SELECT", "WITH", "(", "INSERT", "REPLACE", "UPDATE", "DELETE", "CREATE", "DROP", "ALTER", "TRUNCATE"}

@@ -21,6 +21,7 @@ from perdure.environments.database.sqlite.failure import (
     unknown_column,
 )
 from perdure.environments.database.sqlite.kinds import TEXT
+from perdure.environments.database.sqlite.marking import mysql_text
 from perdure.environments.database.sqlite.operands import as_condition, collated, quote_name
 from perdure.environments.database.sqlite.scope import Emitted, QueryText, Scope, gather
 from perdure.environments.database.sqlite.sources import emit_from, emit_joins, part
@@ -93,7 +94,7 @@ _CLAUSES = frozenset(
 def _refuse_other_clauses(node: exp.Expression) -> None:
     for key, value in node.args.items():
         if value and key not in _CLAUSES:
-            raise syntax_error(node.sql("mysql").replace("fn:", ""))
+            raise syntax_error(mysql_text(node))
 
 
 def _select_list(select: _Select) -> None:
@@ -120,7 +121,7 @@ def _expanded(node: exp.Expression, scope: Scope) -> list[tuple[str, Emitted]]:
         return _star(node, scope)
     if isinstance(node, exp.Column):
         return [(node.name, emit(node, scope))]
-    name = node.sql("mysql").replace("fn:", "")
+    name = mysql_text(node)
     return [(name, emit(node, scope))]
 
 
@@ -235,7 +236,7 @@ def limit_text(node: exp.Expression) -> str:
         if clause is not None:
             value = clause.expression
             if not (isinstance(value, exp.Literal) and not value.is_string and value.name.isdigit()):
-                raise syntax_error(value.sql("mysql"))
+                raise syntax_error(mysql_text(value))
             texts.append(str(min(int(value.name), 2**63 - 1)))
     return f" LIMIT {' OFFSET '.join(texts)}"
 

@@ -19,6 +19,8 @@ Cell = int | float | str | bytes | None
 """What SQLite holds."""
 
 _NUMBER = re.compile(r"\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?\s*\Z")
+_TEXT_BYTES = {"tinytext": 255, "text": 65_535, "mediumtext": 4_000_000}
+"""Longer types are held to what this engine keeps in memory."""
 _RANGES = {"tinyint": 7, "smallint": 15, "mediumint": 23, "int": 31, "integer": 31, "bigint": 63}
 
 
@@ -33,7 +35,10 @@ def to_cell(value: Value, kind: Kind, column: ColumnDef, row: int) -> Cell:
         return None
     target = column.kind
     if target == TEXT:
-        return _to_text(value, kind)
+        text = _to_text(value, kind)
+        if len(text) > 63 and not _fits(text, column.type):
+            raise SqlFailure(1406, "22001", f"Data too long for column '{column.name}' at row {row}")
+        return text
     if target.is_temporal:
         return _to_moment(value, target, column, row)
     number = _to_decimal(value, kind, target, column, row)
@@ -42,6 +47,16 @@ def to_cell(value: Value, kind: Kind, column: ColumnDef, row: int) -> Cell:
     if target.name == "decimal":
         return float(number.quantize(Decimal(1).scaleb(-target.scale), ROUND_HALF_UP))
     return float(number)
+
+
+def _fits(text: str, type_text: str) -> bool:
+    """MySQL counts bytes in TEXT columns, and characters in CHAR(n) and VARCHAR(n)."""
+    head, _, rest = type_text.strip().lower().partition("(")
+    length = rest.partition(")")[0].strip()
+    if head.strip() in ("char", "varchar") and length.isdigit():
+        return len(text) <= int(length)
+    limit = _TEXT_BYTES.get(head.strip(), _TEXT_BYTES["mediumtext"])
+    return len(text.encode("utf-8", "replace")) <= limit
 
 
 def _to_text(value: Value, kind: Kind) -> str:
