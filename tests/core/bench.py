@@ -9,7 +9,6 @@ from typing import Any
 import perdure
 from tests.core import worlds
 
-
 MODEL = """
 from pathlib import Path
 
