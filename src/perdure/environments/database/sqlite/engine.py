@@ -29,7 +29,7 @@ from perdure.environments.database.sqlite.plan import (
     plan_statement,
 )
 from perdure.environments.database.sqlite.schema import ColumnDef, Schema, TableDef
-from perdure.environments.database.sqlite.storage import Cell, from_cells, to_cell
+from perdure.environments.database.sqlite.storage import Cell, are_plain, from_cells, to_cell
 from perdure.environments.database.sqlite.text_functions import TEXT_FUNCTIONS, collate
 
 _PROGRESS_STEPS = 1_000
@@ -121,7 +121,7 @@ class SqliteEngine:
         cursor = self._connection.execute(
             f"SELECT {columns} FROM {quote_name(declared.name)} ORDER BY _rowid_"
         )
-        return tuple(from_cells(cells, kinds) for cells in cursor)
+        return tuple(cursor) if are_plain(kinds) else tuple(from_cells(cells, kinds) for cells in cursor)
 
     def state_hash(self) -> str | None:
         """The published hash of `contents`."""
