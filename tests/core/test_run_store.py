@@ -242,10 +242,21 @@ def test_a_ledger_line_without_its_commit_is_dropped(tmp_path: Path) -> None:
     finished(tmp_path)
     path = tmp_path / "ledger.jsonl"
     before = path.read_bytes()
-    path.write_bytes(before + before.splitlines()[-1] + b"\n")
+    path.write_bytes(before + before.splitlines()[-1].replace(b'"index":2', b'"index":3') + b"\n")
     with opened(tmp_path) as (store, _):
         assert len(store.past) == 3
     assert path.read_bytes() == before
+
+
+def test_a_ledger_that_lost_lines_with_the_machines_power_stays_aligned(tmp_path: Path) -> None:
+    finished(tmp_path)
+    path = tmp_path / "ledger.jsonl"
+    first, _, third = path.read_bytes().splitlines(keepends=True)
+    uncommitted = third.replace(b'"index":2', b'"index":3')
+    path.write_bytes(first + third + uncommitted)
+    assert [line["index"] for line in RunReader(tmp_path).ledger()] == [0, 2]
+    finished(tmp_path)
+    assert path.read_bytes() == first + third
 
 
 def test_past_sessions_are_a_sequence_read_when_indexed(tmp_path: Path) -> None:
