@@ -230,19 +230,17 @@ FUNCTION_NAMES = frozenset({*CALLS, *_SPECIAL, *AGGREGATES, *WINDOWS} - {"SUBSTR
 
 
 def _like(node: exp.Expression, scope: Scope) -> Emitted:
-    pattern, escape = node.expression, "\\"
-    value = emit(node.this, scope)
-    wanted = emit(pattern, scope)
-    return build(f"my_like({as_text(value)}, {as_text(wanted)}, {quote_text(escape)})", INT, (value, wanted))
+    return _like_with(node, Emitted("'\\'", TEXT), scope)
 
 
 def _escaped_like(node: exp.Expression, scope: Scope) -> Emitted:
-    like = node.this
-    value, wanted = emit(like.this, scope), emit(like.expression, scope)
-    escape = emit(node.expression, scope)
-    return build(
-        f"my_like({as_text(value)}, {as_text(wanted)}, {as_text(escape)})", INT, (value, wanted, escape)
-    )
+    return _like_with(node.this, emit(node.expression, scope), scope)
+
+
+def _like_with(node: exp.Expression, escape: Emitted, scope: Scope) -> Emitted:
+    value, pattern = emit(node.this, scope), emit(node.expression, scope)
+    call = f"my_like({as_text(value)}, {as_text(pattern)}, {as_text(escape)})"
+    return build(f"(NOT {call})" if node.args.get("negate") else call, INT, (value, pattern, escape))
 
 
 def _regexp(node: exp.Expression, scope: Scope) -> Emitted:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from sqlglot import exp
 
+from perdure.environments.database.sqlite.arguments import refuse_unread
 from perdure.environments.database.sqlite.failure import (
     syntax_error,
     unsupported,
@@ -43,6 +44,7 @@ Handler = Callable[[exp.Expression, Scope], Emitted]
 
 def emit(node: exp.Expression, scope: Scope) -> Emitted:
     """One expression. Raises SqlFailure for what MySQL would refuse."""
+    refuse_unread(node)
     handler = _HANDLERS.get(type(node), scope.context.call)
     emitted = handler(node, scope)
     if emitted.loose and emitted.sql in scope.group_keys:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from perdure.environments.database.sqlite.arguments import refuse_unread
 from perdure.environments.database.sqlite.expressions import emit
 from perdure.environments.database.sqlite.failure import (
     SqlFailure,
@@ -36,6 +37,7 @@ from perdure.environments.database.sqlite.sources import From, emit_from, emit_j
 
 def plan_insert(node: exp.Expression, schema: Schema) -> Insert:
     """INSERT … VALUES, SET and SELECT. Raises SqlFailure."""
+    refuse_unread(node, {"this", "expression", "with", "conflict", "ignore"})
     target = node.this
     names = [item.name for item in target.expressions] if isinstance(target, exp.Schema) else []
     table_node = target.this if isinstance(target, exp.Schema) else target
@@ -105,11 +107,14 @@ def _value(node: exp.Expression, column: ColumnDef, scope: Scope) -> Emitted:
 
 def plan_update(node: exp.Expression, schema: Schema) -> Update:
     """UPDATE of one table or of joined tables. Raises SqlFailure."""
+    refuse_unread(node, {"this", "expressions", "where", "order", "limit", "with"})
     scope = Scope(new_context(schema))
     add_ctes(node, scope)
     pieces = emit_from(node.this, node.args.get("joins") or [], scope)
     scope.context.locked_table = scope.sources[0].table
     several = len(scope.sources) > 1
+    if not node.expressions:
+        raise syntax_error("")
     found: list[tuple[Source, ColumnDef, Emitted]] = []
     for item in node.expressions:
         if not isinstance(item, exp.EQ) or not isinstance(item.this, exp.Column):
@@ -180,6 +185,7 @@ def _reading(node: exp.Expression, scope: Scope, pieces: From, columns: Sequence
 
 def plan_delete(node: exp.Expression, schema: Schema) -> Delete:
     """DELETE from one table, or from some of joined tables. Raises SqlFailure."""
+    refuse_unread(node, {"this", "tables", "using", "where", "order", "limit", "with"})
     scope = Scope(new_context(schema))
     add_ctes(node, scope)
     using = node.args.get("using") or []

@@ -99,7 +99,8 @@ def _parse(tokens: list[Token], sql: str) -> object:
         trees = _DIALECT.parser().parse(tokens, sql)
     except ParseError as error:
         raise _near(error) from None
-    except TokenError:
+    except (TokenError, AttributeError, LookupError, TypeError, ValueError, AssertionError):
+        # What the parser raises where a statement breaks off, besides its own errors.
         raise syntax_error(sql[-80:]) from None
     finally:
         logger.disabled = disabled

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from perdure.environments.database.sqlite.arguments import refuse_unread
 from perdure.environments.database.sqlite.dependencies import determined_columns
 from perdure.environments.database.sqlite.expressions import emit
 from perdure.environments.database.sqlite.failure import (
@@ -54,7 +55,9 @@ def emit_select(
     """One SELECT inside its own scope. `plain` leaves the incidental order out (recursive parts);
     `sortable` adds the sort keys to the columns, so that ties can be put in filesort's order.
     """
-    _refuse_other_clauses(node)
+    refuse_unread(node, _CLAUSES)
+    if node.args.get("distinct") is not None:
+        refuse_unread(node.args["distinct"], frozenset())
     select = _Select(node, scope)
     source = part(node, "from")
     joins = node.args.get("joins") or []
@@ -86,15 +89,9 @@ def emit_select(
 
 
 _CLAUSES = frozenset(
-    {"expressions", "from", "from_", "joins", "where", "group", "having", "order", "limit", "offset"}
-    | {"distinct", "with", "with_", "locks", "hint", "operation_modifiers"}
+    {"expressions", "from", "joins", "where", "group", "having", "order", "limit", "offset", "distinct"}
+    | {"with", "locks", "hint", "operation_modifiers"}
 )
-
-
-def _refuse_other_clauses(node: exp.Expression) -> None:
-    for key, value in node.args.items():
-        if value and key not in _CLAUSES:
-            raise syntax_error(mysql_text(node))
 
 
 def _select_list(select: _Select) -> None:
@@ -126,6 +123,7 @@ def _expanded(node: exp.Expression, scope: Scope) -> list[tuple[str, Emitted]]:
 
 
 def _star(node: exp.Expression, scope: Scope) -> list[tuple[str, Emitted]]:
+    refuse_unread(node.this if isinstance(node, exp.Column) else node, frozenset())
     table = node.args.get("table")
     wanted = table.name if isinstance(table, exp.Expression) else ""
     sources = [s for s in scope.sources if not wanted or s.alias == wanted]

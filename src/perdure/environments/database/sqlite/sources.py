@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
+from perdure.environments.database.sqlite.arguments import refuse_unread
 from perdure.environments.database.sqlite.expressions import emit
 from perdure.environments.database.sqlite.failure import (
     SqlFailure,
@@ -89,6 +90,7 @@ def _joins(node: exp.Expression) -> list[exp.Expression]:
 
 
 def _table(node: exp.Table, scope: Scope) -> tuple[str, Source]:
+    refuse_unread(node, {"this", "db", "alias", "joins", "hints"})
     if not isinstance(node.this, exp.Identifier):
         raise syntax_error(mysql_text(node))
     name, database = node.name, node.db
@@ -163,6 +165,7 @@ def check_distinct_names(names: Sequence[str]) -> None:
 
 
 def _join(node: exp.Expression, scope: Scope) -> From:
+    refuse_unread(node, {"this", "side", "kind", "on", "using", "method"})
     side = str(node.args.get("side") or "").upper()
     kind = str(node.args.get("kind") or "").upper()
     method = str(node.args.get("method") or "").upper()
