@@ -76,6 +76,12 @@ def test_narrow_terminals_get_facts_below_each_other(
     assert "6/6" in success
 
 
+def test_an_empty_width_is_none(perdure: Perdure, runs: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = perdure("report", *runs).stdout
+    monkeypatch.setenv("COLUMNS", "")
+    assert perdure("report", *runs).stdout == plain
+
+
 def test_a_damaged_line_is_one_clear_error(perdure: Perdure, runs: list[str]) -> None:
     sessions = Path("oracle/sessions.jsonl")
     lines = sessions.read_text().splitlines(keepends=True)

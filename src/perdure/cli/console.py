@@ -28,7 +28,7 @@ def print_tables(tables: Iterable[Table | None]) -> None:
     """Print tables to stdout; on a terminal they are fitted to its width."""
     from rich.console import Console
 
-    fitted = sys.stdout.isatty() or "COLUMNS" in os.environ
+    fitted = sys.stdout.isatty() or bool(os.environ.get("COLUMNS"))
     console = Console(
         file=sys.stdout, width=None if fitted else _PIPE_WIDTH, markup=False, emoji=False, highlight=False
     )
