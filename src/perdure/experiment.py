@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,8 @@ from perdure.registry import Plugin, load_plugin, resolve_path
 from perdure.run_folder import check_identity, default_folder, write_config
 from perdure.scripted_agents import DoNothing, FixedResponse
 from perdure.snapshot import Journal, RunStore
+from perdure.sources import source_digests
+from perdure.storage import line_offsets
 from perdure.types import JSON, Sampling
 
 
@@ -27,8 +28,8 @@ class Experiment:
     """One run, ready to be carried out. Close it, or use it as a context manager.
 
     `base` is the folder of the configuration: relative paths are looked for there, then in the current
-    folder. `watchers` are callbacks that
-    only look (progress bars); they are not part of the run's identity. Raises UsageError.
+    folder. `watchers` are callbacks that only look (progress bars); they are not part of the run's identity.
+    Raises UsageError.
     """
 
     def __init__(self, config: RunConfig, *, base: Path | None = None, watchers: Iterable[str] = ()) -> None:
@@ -95,6 +96,12 @@ class Experiment:
         text: str = self._normalise(observation)
         return text
 
+    @property
+    def pending(self) -> int:
+        """Sessions of the schedule that the run folder does not hold yet."""
+        finished = sum(1 for _ in line_offsets(self.folder / "sessions.jsonl"))
+        return max(0, len(self.schedule) - finished)
+
     def close(self) -> None:
         """Free the environment and the models. Idempotent."""
         self.environment.release()
@@ -103,6 +110,9 @@ class Experiment:
     def _attempt(self) -> Mapping[str, JSON]:
         execution = self.config.execution
         callbacks, agent = self._callbacks(), self.agent()
+        if self.config.agent.kind == "model" and self.pending:
+            # A model that cannot be built is told before the folder exists.
+            self.pool.get(self.config.agent.model)
         with ExitStack() as stack:
             store = RunStore(self.folder, snapshot_every=execution.snapshot_every, fsync=execution.fsync)
             stack.callback(store.close)
@@ -237,19 +247,9 @@ class Experiment:
             for section in self.config.callbacks
             if load_plugin("callback", section.name, base=self.base).target.affects_results
         ]
-        identity["sources"] = source_digests(identity, self.base)
+        identity["sources"] = source_digests(flatten(identity).values(), self.base)
         identity["environment_version"] = self.environment.version
         return identity
-
-
-def source_digests(identity: Mapping[str, JSON], base: Path) -> dict[str, str]:
-    """Digests of the files behind every `file.py:Name` of a configuration: their code changes results."""
-    digests = {}
-    for value in flatten(identity).values():
-        path, colon, _ = value.rpartition(":") if isinstance(value, str) else ("", "", "")
-        if colon and path.endswith(".py") and resolve_path(path, base).is_file():
-            digests[value] = sha256(resolve_path(path, base).read_bytes()).hexdigest()[:16]
-    return digests
 
 
 def make_schedule(environment: Environment, config: RunConfig) -> list[Trial]:
