@@ -11,7 +11,12 @@ from perdure.environment import Environment, Opening
 from perdure.environments.knowledge_graph.actions import NO_ACTION, Call, FinalAnswer, parse_action
 from perdure.environments.knowledge_graph.interpreter import Interpreter, RangeUnknown, Refused
 from perdure.environments.knowledge_graph.names import FREEBASE, Names
-from perdure.environments.knowledge_graph.ontology import Ontology, derive_ontology, load_ontology
+from perdure.environments.knowledge_graph.ontology import (
+    Ontology,
+    derive_ontology,
+    load_ontology,
+    ontology_files,
+)
 from perdure.environments.knowledge_graph.prompts import ENTITIES, INSTRUCTIONS
 from perdure.environments.knowledge_graph.scoring import grade
 from perdure.environments.knowledge_graph.tasks import KnowledgeGraphTask, load_tasks
@@ -73,7 +78,7 @@ class KnowledgeGraphEnvironment(Environment):
         tasks = tasks or SHIPPED_TASKS
         self._tasks = load_tasks(tasks)
         self._ontology = None if ontology is None else load_ontology(ontology)
-        self.version = f"1+{_digest(tasks, graph)}"
+        self.version = f"1+{_digest(tasks, graph, *(ontology_files(ontology) if ontology else ()))}"
         self._paper = compat == "paper"
         self._ends_on_invalid = (on_invalid_action or ("end" if self._paper else "observe")) == "end"
         self._store = _open_store(graph, endpoint, endpoint_kind, names, timeout_seconds)

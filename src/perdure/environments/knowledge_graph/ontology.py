@@ -49,6 +49,12 @@ def load_ontology(folder: Path) -> Ontology:
     return Ontology(frozenset(vocabulary["relations"]), frozenset(vocabulary["attributes"]), ranges, inverses)
 
 
+def ontology_files(folder: Path) -> list[Path]:
+    """The files of a folder that `load_ontology` may read, sorted."""
+    names = {"vocab.json", "roles.txt", "fb_roles", "inverses.txt", "reverse_properties"}
+    return sorted(path for path in folder.iterdir() if path.name.removesuffix(".gz") in names)
+
+
 def derive_ontology(predicates: Iterable[tuple[str, str]]) -> Ontology:
     """The ontology of a graph that has none, from its predicates and the kinds of their objects.
 
