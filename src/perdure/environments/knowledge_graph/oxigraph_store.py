@@ -8,7 +8,7 @@ variables is an intersection of two sets.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Iterator, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Triple
 
     Term: TypeAlias = NamedNode | BlankNode | Literal | Triple
+    Member: TypeAlias = str | BlankNode | Literal | Triple
+    """A node by its IRI (texts hash and compare fastest), anything else as it is."""
 
 _MOST_KEPT = 5_000_000
 """Members of kept sets; beyond, they are evaluated anew."""
@@ -46,7 +48,7 @@ class OxigraphStore(TripleStore):
         self._names = names or Names()
         self._timeout = timeout_seconds
         self._store = pyoxigraph.Store()
-        self._kept: dict[Program, frozenset[Term]] = {}
+        self._kept: dict[Program, Set[Member]] = {}
         self._kept_members = 0
         self._load(graph)
 
@@ -56,14 +58,10 @@ class OxigraphStore(TripleStore):
     def relations(self, program: Program, without: Set[str] = frozenset()) -> set[str]:
         """By the index of subjects."""
         deadline = self._deadline()
-        members = self._members(program, without, deadline)
-        found: set[Term] = set()
-        for i, member in enumerate(members):
-            if i % _LOOKUPS_A_LOOK == 0:
-                _check(deadline)
-            if not isinstance(member, self._rdf.Literal):
-                found.update(quad.predicate for quad in self._store.quads_for_pattern(member, None, None))
-        return {self._text(term) for term in found}
+        found: set[str] = set()
+        for node in self._nodes(self._members(program, without, deadline), deadline):
+            found.update(quad.predicate.value for quad in self._store.quads_for_pattern(node, None, None))
+        return {self._names.identifier(iri) for iri in found}
 
     def values(self, program: Program, without: Set[str] = frozenset()) -> set[str]:
         """As identifiers and literal texts."""
@@ -71,8 +69,8 @@ class OxigraphStore(TripleStore):
         if isinstance(program, Count):
             return {str(len(self._members(program.inner, without, deadline)))}
         if isinstance(program, Superlative):
-            return {self._text(term) for term in self._best(program, without, deadline)}
-        return {self._text(term) for term in self._members(program, without, deadline)}
+            return {self._text(member) for member in self._best(program, without, deadline)}
+        return {self._text(member) for member in self._members(program, without, deadline)}
 
     def predicates(self) -> Iterable[tuple[str, str]]:
         """One pass over the graph."""
@@ -113,22 +111,24 @@ class OxigraphStore(TripleStore):
     def _deadline(self) -> float:
         return time.monotonic() + self._timeout
 
-    def _members(self, program: Program, without: Set[str], deadline: float) -> frozenset[Term]:
+    def _members(self, program: Program, without: Set[str], deadline: float) -> Set[Member]:
         """The members of a program that count."""
         members = self._evaluate(program, deadline)
         if isinstance(program, Entity):
             return members
         literal = self._rdf.Literal
-        foreign = {term for term in members if isinstance(term, literal) and is_foreign(term.language)}
-        return members - foreign - {self._rdf.NamedNode(self._names.iri(name)) for name in without}
+        dropped: set[Member] = {self._names.iri(name) for name in without}
+        dropped.update([term for term in members if isinstance(term, literal) and is_foreign(term.language)])
+        return members - dropped
 
-    def _evaluate(self, program: Program, deadline: float) -> frozenset[Term]:
+    def _evaluate(self, program: Program, deadline: float) -> Set[Member]:
         kept = self._kept.get(program)
         if kept is not None:
             return kept
+        members: Set[Member]
         match program:
             case Entity(identifier):
-                return frozenset({self._rdf.NamedNode(self._names.iri(identifier))})
+                return {self._names.iri(identifier)}
             case And(left, right):
                 members = self._evaluate(left, deadline) & self._evaluate(right, deadline)
             case Join(relation, inner, forward):
@@ -141,48 +141,57 @@ class OxigraphStore(TripleStore):
         self._kept[program] = members
         return members
 
-    def _hop(
-        self, sources: frozenset[Term], relation: str, forward: bool, deadline: float
-    ) -> frozenset[Term]:
+    def _hop(self, sources: Set[Member], relation: str, forward: bool, deadline: float) -> set[Member]:
         predicate = self._rdf.NamedNode(self._names.iri(relation))
-        pattern, literal = self._store.quads_for_pattern, self._rdf.Literal
-        found: set[Term] = set()
-        for i, source in enumerate(sources):
-            if i % _LOOKUPS_A_LOOK == 0:
+        pattern, node = self._store.quads_for_pattern, self._rdf.NamedNode
+        found: set[Member] = set()
+        if not forward:
+            for source in sources:
                 _check(deadline)
-            if not forward:
-                found.update(quad.subject for quad in pattern(None, predicate, source))
-            elif not isinstance(source, literal):
-                found.update(quad.object for quad in pattern(source, predicate, None))
-        return frozenset(found)
+                object_ = node(source) if isinstance(source, str) else source
+                found.update(_member(quad.subject, node) for quad in pattern(None, predicate, object_))
+            return found
+        for subject in self._nodes(sources, deadline):
+            quads = pattern(subject, predicate, None)
+            found.update([term.value if isinstance(term := quad.object, node) else term for quad in quads])
+        return found
 
-    def _best(self, program: Superlative, without: Set[str], deadline: float) -> set[Term]:
+    def _best(self, program: Superlative, without: Set[str], deadline: float) -> set[Member]:
         predicate = self._rdf.NamedNode(self._names.iri(program.attribute))
         sign = max if program.kind == "ARGMAX" else min
-        ranked: dict[Term, Rank] = {}
-        for i, member in enumerate(self._members(program.inner, without, deadline)):
-            if i % _LOOKUPS_A_LOOK == 0:
-                _check(deadline)
-            if isinstance(member, self._rdf.Literal):
-                continue
+        ranked: dict[Member, Rank] = {}
+        for node in self._nodes(self._members(program.inner, without, deadline), deadline):
             ranks = [
                 rank(quad.object.value, quad.object.datatype.value)
-                for quad in self._store.quads_for_pattern(member, predicate, None)
+                for quad in self._store.quads_for_pattern(node, predicate, None)
                 if isinstance(quad.object, self._rdf.Literal)
             ]
             if ranks:
-                ranked[member] = sign(ranks)
+                ranked[_member(node, self._rdf.NamedNode)] = sign(ranks)
         if not ranked:
             return set()
         best = sign(ranked.values())
         return {member for member, value in ranked.items() if value == best}
 
-    def _text(self, term: Term) -> str:
-        if isinstance(term, self._rdf.NamedNode):
-            return self._names.identifier(term.value)
-        if isinstance(term, self._rdf.Literal):
-            return literal_text(term.value)
-        return str(term)
+    def _nodes(self, members: Set[Member], deadline: float) -> Iterator[NamedNode | BlankNode]:
+        """Those members that may be a subject. Looks at the clock now and then."""
+        node, blank = self._rdf.NamedNode, self._rdf.BlankNode
+        for i, member in enumerate(members):
+            if i % _LOOKUPS_A_LOOK == 0:
+                _check(deadline)
+            if isinstance(member, str):
+                yield node(member)
+            elif isinstance(member, blank):
+                yield member
+
+    def _text(self, member: Member) -> str:
+        if isinstance(member, str):
+            return self._names.identifier(member)
+        return literal_text(member.value) if isinstance(member, self._rdf.Literal) else str(member)
+
+
+def _member(term: Term, node: type[NamedNode]) -> Member:
+    return term.value if isinstance(term, node) else term
 
 
 def _check(deadline: float) -> None:
