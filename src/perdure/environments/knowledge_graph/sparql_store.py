@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterable, Iterator, Mapping, Set
 
 import httpx
@@ -99,11 +100,14 @@ class SparqlStore(TripleStore):
         if response.status_code in _GONE:
             raise self._unavailable(f"status {response.status_code}")
         chunks, received = [], 0
+        deadline = time.monotonic() + self._timeout + _GRACE_SECONDS
         for chunk in response.iter_bytes():
             chunks.append(chunk)
             received += len(chunk)
             if received > _LARGEST_ANSWER:
                 raise QueryRefused("the answer is too large")
+            if time.monotonic() > deadline:
+                raise QueryRefused("the answer took too long")
         body = b"".join(chunks)
         if response.status_code != 200:
             reason = body[:200].decode("utf-8", "replace").partition("\n")[0]
