@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from perdure.environments.knowledge_graph.environment import KnowledgeGraphEnvironment
 from perdure.environments.knowledge_graph.names import Names
@@ -11,6 +12,9 @@ from perdure.environments.knowledge_graph.triple_files import read_columns
 from perdure.environments.knowledge_graph.world import SHIPPED_GRAPH
 from tests.environments.knowledge_graph.graphs import write_towns
 from tests.environments.knowledge_graph.virtuoso_server import SERVER, SHELL, virtuoso
+
+settings.register_profile("unhurried", deadline=None)
+settings.load_profile("unhurried")
 
 
 @pytest.fixture

@@ -26,6 +26,8 @@ MEGABYTE = 1_000_000
         ("Action:get_relations( Port (old) )", Call("get_relations", ("Port (old)",))),
         ("Action: get_relations()", Call("get_relations", ())),
         ("Action: count(#1", None),
+        ("Action: count(,,,,,,,,,,,,", None),
+        ("Action: count(,,,,,,,,,,,,)", Call("count", ("",) * 9)),
         ("Action: count", None),
         ("Action: count(\n#1)", None),
         ("Action: broken(\nAction: count(#3)", Call("count", ("#3",))),

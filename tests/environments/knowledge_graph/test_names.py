@@ -16,7 +16,7 @@ def test_any_identifier_is_a_valid_iri_and_comes_back(identifier: str) -> None:
     names = Names()
     iri = names.iri(identifier)
     assert re.fullmatch(r'[^<>"{}|^`\\\x00-\x20]*', iri)
-    if not identifier.startswith("<"):
+    if not re.match(r"<[a-zA-Z][\w+.-]*:", identifier):
         assert names.identifier(iri) == identifier
 
 
@@ -30,7 +30,16 @@ def test_an_iri_outside_the_namespace_is_kept_whole() -> None:
     names = Names("http://x/")
     assert names.identifier("http://y/b%20c") == "<http://y/b%20c>"
     assert names.iri("<http://y/b%20c>") == "http://y/b%20c"
-    assert names.iri("<http://y/> ?s ?p ?o>") == "http://y/%3E%20?s%20?p%20?o"
+    assert names.iri("<http://y/{b}>") == "http://y/%7Bb%7D"
+    assert names.iri("<http://y/> ?s ?p ?o>") == "http://x/%3Chttp://y/%3E%20?s%20?p%20?o%3E"
+    assert names.iri("<b>") == "http://x/%3Cb%3E"
+
+
+@given(st.text("ab/%2F0é<>:x ", max_size=12))
+def test_the_identifier_of_any_iri_leads_back_to_it(local: str) -> None:
+    names = Names("http://x/")
+    iri = "http://x/" + local.replace("<", "").replace(">", "").replace(" ", "")
+    assert names.iri(names.identifier(iri)) == iri
 
 
 @pytest.mark.parametrize("namespace", ["", "http://x y/", "<http://x/>"])

@@ -50,7 +50,7 @@ def column(store: pyoxigraph.Store, query: str) -> set[str]:
     return found
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(triples, programs, st.booleans())
 def test_sets_and_sparql_agree(rows: list[tuple[str, str, str]], program: Program, without: bool) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -179,6 +179,20 @@ def test_an_answer_that_trickles_in_is_given_up(monkeypatch: pytest.MonkeyPatch)
             store.values(PROGRAM)
 
 
+def test_a_broken_connection_is_tried_once_more() -> None:
+    breaks = iter([True, False, True, True])
+
+    def reply(form: dict[str, list[str]]) -> Reply:
+        if next(breaks):
+            raise ConnectionAbortedError
+        return 200, {}, EMPTY
+
+    with endpoint(reply) as url:
+        assert ask(url) == set()
+        with pytest.raises(EnvironmentUnavailable):
+            ask(url)
+
+
 def test_only_virtuoso_is_told_its_time_limit_and_answers_are_kept_within_a_task() -> None:
     forms = []
 

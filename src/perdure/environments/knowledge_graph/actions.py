@@ -41,6 +41,8 @@ _CALL = re.compile(r"Action:[ \t]*(\w++)\(", re.ASCII)
 _PAPER_CALL = re.compile(r"Action: (\w++)\(", re.ASCII)
 _VARIABLE = re.compile(r"(?:[Vv]ar(?:iable)?\s*)?#(-?[0-9]+)")
 _DELIMITER = re.compile(r"[(),]")
+_MOST_ARGUMENTS = 8
+"""Arguments that are read; more are too many for any action."""
 _LONGEST_INDEX = 9
 """Digits of a variable's number; more cannot name one."""
 
@@ -121,13 +123,13 @@ def _plain(argument: str) -> str:
 
 def _arguments(text: str, start: int, end: int, names: list[str]) -> tuple[str, ...] | None:
     """Up to the balanced parenthesis, or else to the first one; None without any on the line."""
-    balanced = _balanced(text, start, end, names)
-    if balanced is not None:
-        return balanced
     close = text.find(")", start, end)
     if close < 0:
         return None
-    return tuple(part.strip() for part in text[start:close].split(","))
+    balanced = _balanced(text, start, end, names)
+    if balanced is not None:
+        return balanced
+    return tuple(part.strip() for part in text[start:close].split(",", _MOST_ARGUMENTS))
 
 
 def _balanced(text: str, start: int, end: int, names: list[str]) -> tuple[str, ...] | None:
@@ -138,7 +140,7 @@ def _balanced(text: str, start: int, end: int, names: list[str]) -> tuple[str, .
         if position >= end:
             return None
         arguments.append(argument)
-        if text[position] == ")":
+        if text[position] == ")" or len(arguments) > _MOST_ARGUMENTS:
             return () if arguments == [""] else tuple(arguments)
         position += 1
 

@@ -111,7 +111,8 @@ class KnowledgeGraphEnvironment(Environment):
         """Carry out one action; a bad one changes nothing and costs its turn."""
         if self._task is None or self._interpreter is None:
             raise RuntimeError("interact() without reset()")
-        parsed = parse_action(action, self._task.entities, paper=self._paper)
+        entities = self._task.entities
+        parsed = parse_action(action, {*entities, *entities.values()}, paper=self._paper)
         if parsed is None:
             return self._invalid()
         try:

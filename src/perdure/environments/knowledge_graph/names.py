@@ -6,6 +6,7 @@ names whose local part has two dots, as every relation of Freebase has.
 
 from __future__ import annotations
 
+import re
 from urllib.parse import unquote
 
 FREEBASE = "http://rdf.freebase.com/ns/"
@@ -13,6 +14,9 @@ FREEBASE = "http://rdf.freebase.com/ns/"
 _FORBIDDEN = '<>"{}|^`\\% ' + "".join(map(chr, range(0x20)))
 _ESCAPES = {ord(sign): f"%{ord(sign):02X}" for sign in _FORBIDDEN}
 """What an IRI may not hold (RFC 3987), and the sign that escapes it."""
+
+_ESCAPES_OF_IRIS = {sign: escape for sign, escape in _ESCAPES.items() if sign != ord("%")}
+_WHOLE = re.compile(r"<[A-Za-z][A-Za-z0-9+.-]*:[^<>\s]*>")
 
 _TIMEZONE = "-08:00"
 """Freebase's dates carry it; published answers do not."""
@@ -27,16 +31,20 @@ class Names:
         self.namespace = namespace
 
     def iri(self, identifier: str) -> str:
-        """The IRI of an identifier; `<…>` is an IRI outside the namespace. Any text gives a valid IRI."""
-        if identifier.startswith("<") and identifier.endswith(">"):
-            return identifier[1:-1].translate(_ESCAPES | {ord("%"): "%"})
+        """The IRI of an identifier; `<scheme:…>` is an IRI outside the namespace."""
+        if _WHOLE.fullmatch(identifier):
+            return identifier[1:-1].translate(_ESCAPES_OF_IRIS)
         return self.namespace + identifier.translate(_ESCAPES)
 
     def identifier(self, iri: str) -> str:
-        """The identifier of an IRI."""
+        """The identifier whose IRI this is."""
         if iri.startswith(self.namespace):
             local = iri[len(self.namespace) :]
-            return unquote(local) if "%" in local else local
+            if "%" not in local:
+                return local
+            identifier = unquote(local)
+            if self.iri(identifier) == iri:
+                return identifier
         return f"<{iri}>"
 
 

@@ -83,8 +83,7 @@ class SparqlStore(TripleStore):
         if self._dialect == "virtuoso":
             form["timeout"] = str(round(self._timeout * 1000))
         try:
-            with self._client.stream("POST", self.endpoint, data=form) as response:
-                body = self._checked_body(response)
+            body = self._answer(form)
         except httpx.TimeoutException as error:
             self._check_alive(error)
             raise QueryRefused("the query took too long") from error
@@ -95,6 +94,17 @@ class SparqlStore(TripleStore):
         except (ValueError, KeyError, TypeError) as error:
             raise self._unavailable(error) from error
         yield from rows
+
+    def _answer(self, form: Mapping[str, str]) -> bytes:
+        """Asked once more where the connection broke: servers close those that were idle for long."""
+        try:
+            return self._post(form)
+        except (httpx.RemoteProtocolError, httpx.ReadError):
+            return self._post(form)
+
+    def _post(self, form: Mapping[str, str]) -> bytes:
+        with self._client.stream("POST", self.endpoint, data=form) as response:
+            return self._checked_body(response)
 
     def _checked_body(self, response: httpx.Response) -> bytes:
         if response.status_code in _GONE:
