@@ -115,6 +115,7 @@ def test_metrics_are_means_over_all_sessions() -> None:
     ("parameters", "told"),
     [
         ({"store": "sparql"}, "endpoint"),
+        ({"graph": SHIPPED_GRAPH}, "tasks"),
         ({"endpoint": "http://127.0.0.1:1/sparql"}, "endpoint"),
         ({"store": "sparql", "endpoint": "http://127.0.0.1:1/", "graph": SHIPPED_GRAPH}, "graph"),
     ],

@@ -68,6 +68,8 @@ class KnowledgeGraphEnvironment(Environment):
             raise ConfigError("environment.endpoint: needed by store = 'sparql', and by no other store")
         if graph is not None and endpoint is not None:
             raise ConfigError("environment.graph: a store behind an endpoint has its own graph")
+        if graph is not None and tasks is None:
+            raise ConfigError("environment.tasks: missing; the shipped questions are about the shipped graph")
         names = Names(namespace)
         if endpoint is None:
             if ontology is None and graph is None:
