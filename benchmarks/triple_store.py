@@ -5,7 +5,8 @@
 Each figure is what one turn of an agent costs: the reply is parsed, the preconditions are checked, the graph
 is asked and the result is put into words. Variables are lazy, so hops and intersections are measured together
 with the answer that evaluates them. With rdflib installed, the same replies are played over the same triples
-with its SPARQL engine, in the same run.
+with its SPARQL engine, in the same run. A turn is one thread that waits for nothing, so its CPU time is what it
+takes on a free machine: targets and ratios go by it, and the clock's time stands beside it.
 """
 
 from __future__ import annotations
@@ -145,7 +146,7 @@ class Cost:
     cpu: float
 
     def __str__(self) -> str:
-        return f"{self.wall:.3f} ms ({self.cpu:.3f} ms of CPU)"
+        return f"{self.cpu:.3f} ms of CPU ({self.wall:.3f} ms by the clock)"
 
 
 def medians(store: TripleStore) -> dict[str, Cost]:
@@ -183,7 +184,7 @@ def report(triples: int, with_rdflib: bool) -> Iterator[tuple[str, bool]]:
             return
         theirs = medians(RdflibStore(graph))
     for name, value in theirs.items():
-        ratio = value.wall / ours[name].wall
+        ratio = value.cpu / ours[name].cpu
         line = f"{name}, rdflib: {value}, {ratio:.1f} times ours, target >= {RATIO_TARGET:g}"
         yield line, ratio >= RATIO_TARGET
 
