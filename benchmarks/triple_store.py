@@ -5,8 +5,8 @@
 Each figure is what one turn of an agent costs: the reply is parsed, the preconditions are checked, the graph
 is asked and the result is put into words. Variables are lazy, so hops and intersections are measured together
 with the answer that evaluates them. With rdflib installed, the same replies are played over the same triples
-with its SPARQL engine, in the same run. A turn is one thread that waits for nothing, so its CPU time is what it
-takes on a free machine: targets and ratios go by it, and the clock's time stands beside it.
+with its SPARQL engine, in the same run. A turn is one thread that waits for nothing, so its CPU time is what
+it takes on a free machine: targets and ratios go by it, and the clock's time stands beside it.
 """
 
 from __future__ import annotations
@@ -122,9 +122,11 @@ def relations_of_an_entity(player: Player, draw: Random) -> Callable[[], object]
 
 def one_hop(player: Player, draw: Random) -> Callable[[], object]:
     player.reset()
-    entity = f"m.0{draw.randrange(ENTITIES)}"
-    listed = player.play(f"Action: get_relations({entity})")
-    relation = listed.partition("[")[2].partition("]")[0].split(", ")[0] or HUB_RELATION
+    relation = ""
+    while not relation:
+        entity = f"m.0{draw.randrange(ENTITIES)}"
+        listed = player.play(f"Action: get_relations({entity})")
+        relation = listed.partition("[")[2].partition("]")[0].split(", ")[0]
     return lambda: player.play(f"Action: get_neighbors({entity}, {relation})", "Final Answer: #0")
 
 
@@ -176,8 +178,8 @@ def report(triples: int, with_rdflib: bool) -> Iterator[tuple[str, bool]]:
         for name, value in ours.items():
             target = TARGETS_MS[name]
             yield (
-                f"{name}: {value}, target <= {target:g} ms, {value.wall / target:.2f} of it",
-                value.wall <= target,
+                f"{name}: {value}, target <= {target:g} ms, {value.cpu / target:.2f} of it",
+                value.cpu <= target,
             )
         if not with_rdflib:
             print("against rdflib: not measured, it is not installed or not wanted", file=sys.stderr)
