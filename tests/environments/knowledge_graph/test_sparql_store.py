@@ -29,6 +29,13 @@ EMPTY = b'{"head": {}, "results": {"bindings": []}}'
 Reply = tuple[int, dict[str, str], bytes]
 
 
+class QuietServer(ThreadingHTTPServer):
+    """Clients that give up, and replies that break a connection, are part of these tests."""
+
+    def handle_error(self, *_: object) -> None:
+        """Say nothing."""
+
+
 @contextmanager
 def endpoint(reply: Callable[[dict[str, list[str]]], Reply]) -> Iterator[str]:
     """A server that answers each form as told."""
@@ -46,7 +53,7 @@ def endpoint(reply: Callable[[dict[str, list[str]]], Reply]) -> Iterator[str]:
         def log_message(self, *_: object) -> None:
             """Quiet."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = QuietServer(("127.0.0.1", 0), Handler)
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:
