@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from perdure.cli.blame import blame
 from perdure.cli.check import check
 from perdure.cli.doctor import doctor
 from perdure.cli.exit_codes import guarded
@@ -32,6 +33,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "run": run,
     "report": report,
     "replay": replay,
+    "blame": blame,
     "doctor": doctor,
     "list": list_plugins,
     "check": check,
