@@ -45,9 +45,13 @@ class Belief:
     # -- reading
 
     def read_action(self, text: str) -> None:
-        """The agent's action; believed to have happened once its result says so."""
+        """The agent's action; believed to have happened once its result says so.
+
+        Instructions quote the form of an action, which is none: it must not put a summary's last action out.
+        """
         parsed = parse_action(text)
-        self._pending = parsed if isinstance(parsed, WarehouseAction) else None
+        if isinstance(parsed, WarehouseAction):
+            self._pending = parsed
 
     def read_result(self, text: str) -> None:
         """The result of the last action."""
