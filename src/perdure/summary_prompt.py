@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from perdure.types import Message
 
 _ROLE = """\
-You keep the memory of an agent that works on a long task. Besides its instructions the agent sees only your summary \
-and its latest turns: what the summary leaves out is lost to it."""
+You keep the memory of an agent that works on a long task. Besides its instructions the agent sees only your \
+summary and its latest turns: what the summary leaves out is lost to it."""
 
 _ORDER = """\
-Write the new summary, which takes the place of the old one. Keep every name, number and open matter that the \
-agent may need later, drop what is over, and write plain prose without headings."""
+Write the new summary, which takes the place of the old one. Keep every name, number and open matter that \
+the agent may need later, drop what is over, and write plain prose without headings."""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from perdure.types import JSON, Message, Observation
 
 
 class CappedSummary:
-    """As `memory`, but the summary never takes more than `summary_tokens`, nor the prompt more than its budget.
+    """As `memory`, but the summary never takes more than its ceiling, nor the prompt more than its budget.
 
     Give `summary_tokens`, `budget_tokens` or both. Under a budget, the latest turns come first and the
     summary gets what they leave. A new summary is cut to what the last prompt had room for, and what is cut

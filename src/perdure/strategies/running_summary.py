@@ -17,6 +17,15 @@ class RunningSummary:
     Raises ConfigError.
     """
 
+    text: str
+    """The summary."""
+    played: int
+    """Turns so far."""
+    summaries: int
+    """Summaries so far."""
+    _goal: str
+    _latest: str
+
     def __init__(self, model: LanguageModel | None, *, window: int, period: int) -> None:
         if model is None:
             raise ConfigError("model: missing; a model must write the summaries")
@@ -42,9 +51,7 @@ class RunningSummary:
         """The reply of the turn under way."""
         self._reply = reply
 
-    def observe(
-        self, observation: Observation, *, instructions: str, max_tokens: int | None = None
-    ) -> None:
+    def observe(self, observation: Observation, *, instructions: str, max_tokens: int | None = None) -> None:
         """A turn is over; summarise where it is time to, in at most `max_tokens`."""
         self.played += 1
         self._turns.append(Turn(self._latest, self._reply))
@@ -54,7 +61,7 @@ class RunningSummary:
             self._summarise(instructions, max_tokens)
 
     def trace(self) -> dict[str, JSON]:
-        """How often it was summarised, the summary, and the summaries that could not be had as [turn, error]."""
+        """How often it was summarised, the summary, and those that could not be had as [turn, error]."""
         return {"summaries": self.summaries, "summary": self.text, "failed_summaries": list(self._failed)}
 
     def _summarise(self, instructions: str, max_tokens: int | None) -> None:
@@ -73,11 +80,7 @@ class RunningSummary:
 
     def _begin(self, goal: str, observation: str) -> None:
         self.text = ""
-        """The summary."""
-        self.played = 0
-        """Turns so far."""
-        self.summaries = 0
-        """Summaries so far."""
+        self.played = self.summaries = 0
         self._goal = goal
         self._latest = observation
         self._reply = ""

@@ -16,15 +16,15 @@ from perdure.strategies.window import rejections
 from perdure.types import JSON, Message, Observation
 
 StatePosition: TypeAlias = Literal["first", "last"]
-"""Before the history, as in the paper, or after it, where it leaves the history's prefix to the server's cache."""
+"""Before the history, as in the paper, or after it, where the history stays a prefix that can be cached."""
 
 _CONTRACT = """\
 # Your state
 Beside the history you keep a state, which is shown to you as JSON.{fields}
 
 # Your reply
-Think first, in a few lines. Then, if the state changes, write one line `{mark} {{...}}` with a JSON object of \
-the top-level fields that change; {rule}. End with your action."""
+Think first, in a few lines. Then, if the state changes, write one line `{mark} {{...}}` with a JSON object \
+of the top-level fields that change; {rule}. End with your action."""
 
 _RULES: Mapping[MergeMode, str] = {
     "last_value": "each takes the place of the old value as a whole",
@@ -45,6 +45,10 @@ class Stateful:
     """
 
     schema: Mapping[str, JSON] | None = None
+    _state: dict[str, JSON]
+    _pending: dict[str, JSON]
+    _step: int
+    _updates: int
 
     def __init__(
         self,
@@ -101,7 +105,7 @@ class Stateful:
 
     def _begin(self) -> None:
         self._state = dict(self._initial)
-        self._pending: dict[str, JSON] = {}
+        self._pending = {}
         self._bad = ""
         self._step = self._updates = 0
         self._bad_updates: list[JSON] = []

@@ -22,7 +22,11 @@ def windowed(view: ContextView, *, played: int, shown: int, note: str = "") -> l
     if first == opening and not note:
         visible = history[opening:]
     else:
-        parts = (view.goal, note, history[first].text if first > opening else opening_observation(view, opening))
+        parts = (
+            view.goal,
+            note,
+            history[first].text if first > opening else opening_observation(view, opening),
+        )
         visible = (Message("user", "\n\n".join(part for part in parts if part)), *history[first + 1 :])
     return [
         Message("system", view.instructions_block),

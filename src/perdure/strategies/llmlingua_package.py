@@ -1,0 +1,43 @@
+"""Compression by the llmlingua package itself, where it is installed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from typing import Any
+
+from perdure.errors import MissingExtra
+
+_TARGETS = (1.0, 0.8, 0.6, 0.4)
+"""Shares of the room that are asked for in turn: the package counts with a tokenizer of its own."""
+
+
+class LLMLinguaPackage:
+    """`llmlingua.PromptCompressor` (LLMLingua, version 1) with a causal model by name or path.
+
+    Raises MissingExtra.
+    """
+
+    def __init__(self, scoring_model: str, *, device: str = "cpu") -> None:
+        try:
+            from llmlingua import PromptCompressor
+        except ImportError:
+            raise MissingExtra("llmlingua", "pip install 'perdure[llmlingua]'") from None
+        self._compressor: Any = PromptCompressor(model_name=scoring_model, device_map=device)
+        self.label = f"LLMLingua {version('llmlingua')}"
+        self.misses = 0
+        """Results that were larger than what was asked for."""
+
+    def compress(self, turns: Sequence[str], question: str, room: int, fits: Callable[[str], bool]) -> str:
+        """The turns in about `room` tokens; the last result of several tries where none fits."""
+        compressed = ""
+        for share in _TARGETS:
+            answer = self._compressor.compress_prompt(
+                list(turns), question=question, target_token=max(1, int(room * share))
+            )
+            # The question is shown verbatim elsewhere; the package repeats it at the end.
+            compressed = str(answer["compressed_prompt"]).removesuffix(question).strip()
+            if fits(compressed):
+                return compressed
+            self.misses += 1
+        return compressed
