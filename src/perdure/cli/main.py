@@ -17,6 +17,7 @@ from perdure.cli.quickstart import quickstart
 from perdure.cli.replay import replay
 from perdure.cli.report import report
 from perdure.cli.run import run
+from perdure.cli.sweep import sweep
 
 app = typer.Typer(
     name="perdure",
@@ -31,6 +32,7 @@ app = typer.Typer(
 _COMMANDS: dict[str, Callable[..., None]] = {
     "quickstart": quickstart,
     "run": run,
+    "sweep": sweep,
     "report": report,
     "replay": replay,
     "blame": blame,
