@@ -1,7 +1,8 @@
 """The paper's ratios with the perfect reader: tokens of each strategy over those of structured_state, T = 100.
 
-A perfect reader writes no reasoning, so its histories grow more slowly than a language model's: what is to be
-seen is the order of the strategies and the budget-matched collapse. Prints ours beside the paper's.
+A perfect reader has nothing to think over, so it is run twice: with bare replies, and with as much empty
+reasoning as a language model may write. What is to be compared is the ratios, not totals. Prints one line a
+strategy: ours, the paper's, and their ratio.
 """
 
 from __future__ import annotations
@@ -18,7 +19,11 @@ name = "paper-ratios"
 [base]
 seed = 42
 environment = { name = "warehouse", tasks = 3, horizon = 100, profile = "paper" }
-models.default = { provider = "perfect_reader", environment = "warehouse", tokenizer = "pieces" }
+[base.models.default]
+provider = "perfect_reader"
+environment = "warehouse"
+tokenizer = "pieces"
+reasoning_tokens = REASONING
 [grid]
 "agent.strategy" = [
   { name = "structured_state" },
@@ -49,9 +54,15 @@ def paper(condition: str, runtime: str, metric: str) -> float:
 
 
 def main() -> None:
+    for reasoning in (0, 200):
+        print(f"replies with {reasoning} tokens of reasoning:")
+        compare(reasoning)
+
+
+def compare(reasoning: int) -> None:
     folder = Path(tempfile.mkdtemp(prefix="perdure-bench-"))
     file = folder / "sweep.toml"
-    file.write_text(SWEEP)
+    file.write_text(SWEEP.replace("REASONING", str(reasoning)))
     facts = {entry["strategy"]: entry for entry in sweep_facts(run_sweep(load_sweep(file, out=folder)))}
     state = facts["structured_state"]["tokens"]["total"]
     paper_state = paper("T=100", "SKILL.state", "total_tokens")

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from perdure.errors import ConfigError
 from perdure.model import Outcome
-from perdure.models.parameter_checks import check_choice
+from perdure.models.parameter_checks import check_at_least, check_choice
 from perdure.models.token_estimate import estimate_text
 from perdure.summary_prompt import asks_for_summary
 from perdure.types import Completion, Message, Request, TokenCount, Usage
@@ -24,6 +24,7 @@ Reader: TypeAlias = Callable[[Sequence[Message]], str]
 
 _PIECE = re.compile(r"[A-Za-z]{1,8}|[0-9]{1,3}|[^\sA-Za-z0-9]|\n+")
 _A_MESSAGE = 4
+_THOUGHT = "I go through all that I was shown once more, and then I decide. "
 
 
 class PerfectReaderModel:
@@ -32,6 +33,8 @@ class PerfectReaderModel:
     `environment`: a name of `perdure list environments` or a module's dotted name that offers both.
     `tokenizer`: how its prompts are counted, exactly, for its own tokenizer is what it says: `estimate` (four
     characters a token) or `pieces` (words of up to eight letters, numbers of up to three digits, marks).
+    `reasoning_tokens`: write about so many tokens of empty reasoning above each action, as a language model
+    would write full ones; histories then grow as theirs do.
     Cached tokens are those of the longest beginning that a prompt shares with the one before it of the same
     kind. Raises ConfigError.
     """
@@ -39,11 +42,15 @@ class PerfectReaderModel:
     honours_sampling = False
     constrains_replies = False
 
-    def __init__(self, environment: str, *, tokenizer: str = "estimate") -> None:
+    def __init__(
+        self, environment: str, *, tokenizer: str = "estimate", reasoning_tokens: int = 0
+    ) -> None:
         check_choice("tokenizer", tokenizer, tuple(_TOKENIZERS))
+        check_at_least("reasoning_tokens", reasoning_tokens, 0)
         self._size = _TOKENIZERS[tokenizer]
         self._read, self._summarise = load_reader(environment)
         self._previous: dict[Reader, tuple[Message, ...]] = {}
+        self._reasoning = _THOUGHT * (reasoning_tokens // self._size(_THOUGHT))
         self._lock = Lock()
 
     def generate(self, requests: Sequence[Request]) -> Sequence[Outcome]:
@@ -59,6 +66,8 @@ class PerfectReaderModel:
         with self._lock:
             before, self._previous[reader] = self._previous.get(reader, ()), messages
         reply = reader(messages)
+        if reader is self._read and self._reasoning:
+            reply = f"{self._reasoning.rstrip()}\n\n{reply}"
         usage = Usage(
             self.count_tokens(messages).tokens, self._size(reply), self._shared_tokens(before, messages)
         )

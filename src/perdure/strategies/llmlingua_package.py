@@ -13,20 +13,23 @@ _TARGETS = (1.0, 0.8, 0.6, 0.4)
 
 
 class LLMLinguaPackage:
-    """`llmlingua.PromptCompressor` (LLMLingua, version 1) with a causal model by name or path.
+    """Asks a `llmlingua.PromptCompressor` (LLMLingua, version 1) until its answer fits."""
 
-    Raises MissingExtra.
-    """
+    def __init__(self, compressor: Any, label: str) -> None:
+        self._compressor = compressor
+        self.label = label
+        self.misses = 0
+        """Results that were larger than what was asked for."""
 
-    def __init__(self, scoring_model: str, *, device: str = "cpu") -> None:
+    @classmethod
+    def load(cls, scoring_model: str, *, device: str = "cpu") -> LLMLinguaPackage:
+        """With a causal model by name or path. Raises MissingExtra."""
         try:
             from llmlingua import PromptCompressor
         except ImportError:
             raise MissingExtra("llmlingua", "pip install 'perdure[llmlingua]'") from None
-        self._compressor: Any = PromptCompressor(model_name=scoring_model, device_map=device)
-        self.label = f"LLMLingua {version('llmlingua')}"
-        self.misses = 0
-        """Results that were larger than what was asked for."""
+        compressor = PromptCompressor(model_name=scoring_model, device_map=device)
+        return cls(compressor, f"LLMLingua {version('llmlingua')}")
 
     def compress(self, turns: Sequence[str], question: str, room: int, fits: Callable[[str], bool]) -> str:
         """The turns in about `room` tokens; the last result of several tries where none fits."""

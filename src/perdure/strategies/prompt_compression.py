@@ -57,7 +57,7 @@ class PromptCompression:
         self._budget = Budget(budget_tokens, budget, model)
         self._coarse = coarse
         self._package = (
-            LLMLinguaPackage(llmlingua_model, device=llmlingua_device)
+            LLMLinguaPackage.load(llmlingua_model, device=llmlingua_device)
             if scorer == "llmlingua" and llmlingua_model is not None
             else None
         )
