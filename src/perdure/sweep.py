@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -107,11 +107,9 @@ class _Worker:
             )
         order = {"config": run.config, "base": str(sweep.base), "out": str(run.folder)}
         if self.process.stdin is not None:
-            try:
+            with suppress(BrokenPipeError):  # it died at once; its log says why
                 self.process.stdin.write(json.dumps(order).encode() + b"\n")
                 self.process.stdin.flush()
-            except BrokenPipeError:
-                pass  # it died at once; its log says why
 
     def outcome(self) -> RunOutcome:
         """What the ended process came to; the log of a run that went well is removed."""
@@ -126,8 +124,6 @@ class _Worker:
     def end(self) -> None:
         """Close the process's stdin, which ends it, and wait until it is gone. Idempotent."""
         if self.process.stdin is not None and not self.process.stdin.closed:
-            try:
+            with suppress(BrokenPipeError):  # it had ended before it read its order
                 self.process.stdin.close()
-            except BrokenPipeError:
-                pass  # it had ended before it read its order
         self.process.wait()

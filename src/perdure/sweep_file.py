@@ -69,12 +69,12 @@ def load_sweep(path: Path, *, out: Path | None = None) -> Sweep:
     base_folder, base = _base(config, path)
     folder = out or Path(config.out or Path("runs") / config.name)
     combinations = list(_combinations(config))
-    labels = _labels([[change for change in changes if change[0]] for _, changes in combinations])
+    labels = _labels([changes for _, changes in combinations])
     runs: dict[Path, SweepRun] = {}
     for (case, changes), label in zip(combinations, labels, strict=True):
-        name = ", ".join(part for part in (case, label) if part) or config.name
+        name = ", ".join(part for part in (case.name, label) if part) or config.name
         data = deepcopy(base)
-        for key, value in changes:
+        for key, value in [*_leaves(case.set), *changes]:
             set_key(data, key, value)
         data.setdefault("name", config.name)
         try:
@@ -137,14 +137,12 @@ def _base(config: SweepConfig, path: Path) -> tuple[Path, dict[str, JSON]]:
         raise ConfigError(f"{path}: base: {config.base!r} is not valid TOML: {error}") from error
 
 
-def _combinations(config: SweepConfig) -> Iterator[tuple[str, list[Change]]]:
-    """Cases times grid: the case's name, its changes with an empty label, then the grid's."""
+def _combinations(config: SweepConfig) -> Iterator[tuple[Case, list[Change]]]:
+    """Cases times grid, the changes being those of the grid."""
     axes = [[(key, value) for value in values] for key, values in _axes(config.grid)]
-    for case in config.cases or [Case(name="case")]:
-        named = case.name if config.cases else ""
-        fixed = list(_leaves(case.set))
+    for case in config.cases or [Case.model_construct(name="")]:
         for combination in product(*axes):
-            yield named, [*fixed, *combination]
+            yield case, list(combination)
 
 
 def _axes(grid: Mapping[str, JSON]) -> Iterator[tuple[str, list[JSON]]]:
@@ -173,9 +171,7 @@ def _labels(runs: Sequence[Sequence[Change]]) -> list[str]:
     ]
     lasts = [key.rpartition(".")[2] for key in varying]
     names = {key: last if lasts.count(last) == 1 else key for key, last in zip(varying, lasts, strict=True)}
-    return [
-        ", ".join(_told(names[key], value) for key, value in changes if key in names) for changes in runs
-    ]
+    return [", ".join(_told(names[key], value) for key, value in changes if key in names) for changes in runs]
 
 
 def _told(key: str, value: JSON) -> str:

@@ -81,7 +81,17 @@ def test_the_state_may_stand_last_so_that_the_history_stays_a_prefix() -> None:
 
 @pytest.mark.parametrize(
     "broken",
-    ["{", '{"a": 1', "[1]", "NaN", '{"a": NaN}', "", "{'a': 1}", '{"a": ' * 5000, '{"a": [' * 100 + "]}" * 100],
+    [
+        "{",
+        '{"a": 1',
+        "[1]",
+        "NaN",
+        '{"a": NaN}',
+        "",
+        "{'a': 1}",
+        '{"a": ' * 5000,
+        '{"a": [' * 100 + "]}" * 100,
+    ],
 )
 def test_a_broken_update_is_recorded_and_the_action_goes_on(broken: str) -> None:
     strategy = Stateful()

@@ -70,8 +70,8 @@ def test_the_window_is_three_turns_and_the_rest_prose() -> None:
 
 
 def test_a_summary_that_cannot_be_had_is_tried_again() -> None:
-    answers = iter([ModelError("overloaded"), *[Completion("fine")] * 20])
-    strategy = Memory(model=WordModel(lambda request: next(answers)))
+    answers: list[Outcome] = [ModelError("overloaded"), *[Completion("fine")] * 20]
+    strategy = Memory(model=WordModel(lambda request: answers.pop(0)))
     prompts = list(play(strategy, numbered(5)))
     assert "press-1" in text_of(prompts[4])
     assert "press-1" not in text_of(prompts[5])

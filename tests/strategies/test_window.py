@@ -64,7 +64,12 @@ def test_the_largest_number_that_fits_is_found(most: int, last_fitting: int) -> 
 def test_looking_for_it_does_not_grow_with_the_history(answer: int) -> None:
     def tried(most: int) -> list[int]:
         asked: list[int] = []
-        largest_fitting(most, lambda number: asked.append(number) or number <= answer)
+
+        def fits(number: int) -> bool:
+            asked.append(number)
+            return number <= answer
+
+        largest_fitting(most, fits)
         return asked
 
     assert tried(1_000) == tried(100_000)

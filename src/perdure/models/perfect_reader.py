@@ -42,9 +42,7 @@ class PerfectReaderModel:
     honours_sampling = False
     constrains_replies = False
 
-    def __init__(
-        self, environment: str, *, tokenizer: str = "estimate", reasoning_tokens: int = 0
-    ) -> None:
+    def __init__(self, environment: str, *, tokenizer: str = "estimate", reasoning_tokens: int = 0) -> None:
         check_choice("tokenizer", tokenizer, tuple(_TOKENIZERS))
         check_at_least("reasoning_tokens", reasoning_tokens, 0)
         self._size = _TOKENIZERS[tokenizer]

@@ -125,7 +125,7 @@ def condition_of(facts: Facts) -> str:
 
 def runtime_of(facts: Facts) -> str:
     """The paper's name for a strategy."""
-    strategy = facts["strategy"]
+    strategy: str = facts["strategy"]
     return {**_RUNTIMES, **_CONTROLS}.get(strategy, strategy)
 
 

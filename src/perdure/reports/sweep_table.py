@@ -25,7 +25,7 @@ def sweep_facts(outcomes: Sequence[RunOutcome]) -> list[dict[str, JSON]]:
 
 
 def growth_facts(run: Run) -> dict[str, JSON]:
-    """Score (mean reward and sample SD over sessions), prompts of the agent, tokens of all callers, growth."""
+    """Score (mean reward, sample SD over sessions), prompts of the agent, tokens of all callers, growth."""
     rewards = [record.reward for record in run.records()]
     series = [step_series(line) for line in run.reader.ledger()]
     prompts = [tokens for session in series for tokens in session.prompts]
@@ -69,7 +69,7 @@ _COLUMNS = {
 
 
 def sweep_table(name: str, facts: Sequence[Facts]) -> Table:
-    """One row a run. Tokens are totals over sessions and callers; the exponent b is that of total ∝ steps^b."""
+    """One row a run. Tokens are totals over sessions and callers; the exponent is b of total ∝ steps^b."""
     return make_table(f"Sweep {name}", _COLUMNS, [_row(entry) for entry in facts], drop_empty=True)
 
 
