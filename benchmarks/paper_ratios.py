@@ -1,4 +1,4 @@
-"""The paper's ratios with the perfect reader: tokens of each strategy over those of structured_state, T = 100.
+"""The paper's ratios with the perfect reader: tokens over those of structured_state, T = 100.
 
 A perfect reader has nothing to think over, so it is run twice: with bare replies, and with as much empty
 reasoning as a language model may write. What is to be compared is the ratios, not totals. Prints one line a

@@ -16,9 +16,9 @@ class PromptGrowthExceeded(InfrastructureError):
 class MaxPromptGrowth(Callback):
     """Fits prompt(t) = a + c·t within each task and raises when c is larger than `tokens_per_step`.
 
-    Judged every `every` inferences, first after `every` of them, by the lower end of the 95 % interval of c: a
+    Judged every `every` inferences and at the end of a task, by the lower end of the 95 % interval of c: a
     prompt that wavers does not end a run, one that grows ends it early. Counts all prompt tokens from one
-    inference of the agent to the next, a strategy's own calls with them.
+    inference of the agent to the next, a strategy's own calls with them; replies of the cache count nothing.
     """
 
     name = "max_prompt_growth"

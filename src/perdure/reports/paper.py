@@ -1,8 +1,8 @@
 """The published numbers of SKILL.state (arXiv 2608.26263), and ours beside them.
 
-`paper_numbers.csv` holds tables 1 to 10 and the error shares of section 5.7. The paper's total tokens are not its
-steps times its mean prompt (the quotient is 0.27 to 0.40 throughout), so ratios between runtimes are what can be
-compared, not totals.
+`paper_numbers.csv` holds tables 1 to 10 and the error shares of section 5.7. The paper's total tokens are not
+its steps times its mean prompt (the quotient is 0.27 to 0.40 throughout), so ratios between runtimes are what
+can be compared, not totals.
 """
 
 from __future__ import annotations
@@ -136,7 +136,8 @@ def paper_model(served: str | None) -> str:
 
 
 def _same_condition(theirs: str, ours: str) -> bool:
-    return theirs == ours or theirs.startswith(f"{ours} ") and not ours.startswith("T=")
+    """Drifts have a letter and a name in the paper, everything else is told in full."""
+    return theirs == ours or (not ours.startswith("T=") and theirs.startswith(f"{ours} "))
 
 
 def _ratio(facts: Facts, runs: Sequence[Facts]) -> float | None:
