@@ -19,7 +19,9 @@ from perdure.types import JSON, Message
 ReplyFormat: TypeAlias = Literal["action", "patch", "update"]
 """A plain `Action:` line, a fenced `state_patch` and `action`, or `StateUpdate:` with an `Action:` line."""
 
-_MARK = re.compile(r"\b(?P<label>Event|Result|Action|Summary of [a-z ]{1,40}): (?P<text>.*)|^[ \t]*(?P<json>\{)", re.M)
+_MARK = re.compile(
+    r"\b(?P<label>Event|Result|Action|Summary of [a-z ]{1,40}): (?P<text>.*)|^[ \t]*(?P<json>\{)", re.M
+)
 _DECODER = json.JSONDecoder()
 
 

@@ -29,8 +29,8 @@ _REQUESTS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Event]], ...] 
         lambda m: Event(Kind.ISSUE, m[1], m[3], m[2]),
     ),
     (re.compile(r"(topic_\d+) is ready for review"), lambda m: Event(Kind.READY, m[1])),
-    (re.compile(r"CI failed on (pr_\d+)"), lambda m: Event(Kind.CI_REPORT, m[1], failed=True)),
-    (re.compile(r"CI passed on (pr_\d+)"), lambda m: Event(Kind.CI_REPORT, m[1])),
+    (re.compile(r"CI failed on (pr_\d+|main)"), lambda m: Event(Kind.CI_REPORT, m[1], failed=True)),
+    (re.compile(r"CI passed on (pr_\d+|main)"), lambda m: Event(Kind.CI_REPORT, m[1])),
     (re.compile(r"(pr_\d+) was approved"), lambda m: Event(Kind.APPROVED, m[1])),
     (re.compile(r"the merge window is open"), lambda m: Event(Kind.WINDOW)),
     (re.compile(r"backport (issue_\d+) to (line_\d+)"), lambda m: Event(Kind.BACKPORT, m[1], m[2])),
@@ -71,7 +71,8 @@ class Belief:
     def read_event(self, text: str) -> None:
         """The next event, and what it tells about the repository."""
         self._request = next(
-            (make(match) for pattern, make in _REQUESTS if (match := pattern.search(text))), Event(Kind.CHATTER)
+            (make(match) for pattern, make in _REQUESTS if (match := pattern.search(text))),
+            Event(Kind.CHATTER),
         )
         self._learn(text)
         self._heed(self._request)
@@ -88,8 +89,8 @@ class Belief:
         """What a request itself changes: results, approvals, broken releases."""
         repository = self.repository
         pull = repository.prs.get(request.subject)
-        if pull is not None and request.kind is Kind.CI_REPORT and pull.state == "open":
-            repository.tested(pull.branch, not request.failed)
+        if request.kind is Kind.CI_REPORT and (branch := repository.tested_by(request.subject)) is not None:
+            repository.tested(branch, not request.failed)
         if pull is not None and request.kind is Kind.APPROVED:
             repository.approve(request.subject)
         if request.kind is Kind.BROKEN:
@@ -142,7 +143,8 @@ def summarise(repository: Repository) -> str:
 def _facts(repository: Repository) -> dict[str, list[str]]:
     return {
         "pull requests": [
-            f"{name} {pull.branch or '-'} {pull.state} {pull.approved}" for name, pull in repository.prs.items()
+            f"{name} {pull.branch or '-'} {pull.state} {pull.approved}"
+            for name, pull in repository.prs.items()
         ],
         "tests": [
             f"{branch} {check.status} {check.tested_head or '-'} {check.tested_base or '-'}"

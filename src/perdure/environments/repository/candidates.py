@@ -38,7 +38,7 @@ class Draft:
         self.pull_numbers: dict[str, str] = {}
         self.world = World(seed, parameters.verbs, self.pull_numbers)
         self.due: dict[str, int] = {}
-        """Pull request → step of its next CI report."""
+        """Pull request, or main → step of its next CI report."""
         self.fixes: list[str] = []
         """Branches that a developer will mend (where agents have no FixCI)."""
         self.issues: list[str] = []
@@ -105,7 +105,9 @@ class Draft:
         delay = 1 + keyed_random(self.seed, "delay", t).randrange(3)
         repository = self.world.repository
         branch = event.other if event.kind is Kind.OPENED else action.name
-        failed_tests = action.verb == "RunTests" and action.name != MAIN and not self.world.passes(action.name)
+        failed_tests = (
+            action.verb == "RunTests" and action.name != MAIN and not self.world.passes(action.name)
+        )
         if action.verb in ("CreatePR", "FixCI") or event.kind is Kind.OPENED or failed_tests:
             number = repository.open_on(branch)
             if number is not None:
@@ -118,27 +120,29 @@ class Draft:
             self.pending_tag = event.subject if action.verb == "RunTests" else ""
         if action.verb == "Merge":
             self.due.pop(action.name, None)
+            self.due[MAIN] = t + delay
 
 
 def candidates(draft: Draft, draw: Random) -> list[Candidate]:
     """Weighted events that make sense now."""
     verbs = draft.parameters.verbs
-    found: list[Candidate] = [(0.4, lambda: Event(Kind.CHATTER, other=draw.choice(CHATTER)))]
+    found: list[Candidate] = [(0.3, lambda: Event(Kind.CHATTER, other=draw.choice(CHATTER)))]
     topics, pulls = draft.topics(), draft.open_pulls()
     if draft.fixes:
         found.append((4.0, lambda: Event(Kind.FIXED, draft.fixes.pop(0))))
     if len(topics) + len(pulls) < MOST_TOPICS:
-        found.append((0.2, lambda: draft.issue(draw)))
+        # Rare, because what it asks for can be done without remembering anything.
+        found.append((0.08 if draft.issues else 1.2, lambda: draft.issue(draw)))
     if topics:
         found.append((1.2, lambda: draft.ready(topics[0])))
     fresh = [number for number, pull in pulls if draft.world.repository.is_fresh(pull.branch)]
     stale = [number for number, _ in pulls if number not in fresh]
     if fresh:
-        found.append((0.3, lambda: Event(Kind.APPROVED, draw.choice(fresh))))
+        found.append((0.1, lambda: Event(Kind.APPROVED, draw.choice(fresh))))
     if stale:
-        found.append((1.5, lambda: Event(Kind.APPROVED, draw.choice(stale))))
+        found.append((1.2, lambda: Event(Kind.APPROVED, draw.choice(stale))))
     if any(pull.approved for _, pull in pulls):
-        found.append((1.5, lambda: Event(Kind.WINDOW)))
+        found.append((2.0, lambda: Event(Kind.WINDOW)))
     if verbs != "appendix":
         found += _release_candidates(draft, draw)
     return found
@@ -149,14 +153,13 @@ def _release_candidates(draft: Draft, draw: Random) -> list[Candidate]:
     found: list[Candidate] = []
     issues = draft.backportable()
     if issues:
-        found.append((2.0, lambda: draft.backport(draw.choice(issues), draw)))
+        found.append((0.9, lambda: draft.backport(draw.choice(issues), draw)))
     releases = draft.world.repository.releases
     if draft.pending_tag:
         found.append((3.0, lambda: Event(Kind.CUT, draft.pending_tag)))
     elif not releases or releases[-1].commit != draft.world.repository.head(MAIN):
-        found.append((0.2, lambda: Event(Kind.CUT, draft.name("v"))))
+        found.append((0.25, lambda: Event(Kind.CUT, draft.name("v"))))
     good = [release.tag for release in releases if release.good]
     if len(good) > 1:
-        found.append((1.0, lambda: Event(Kind.BROKEN, good[-1])))
+        found.append((1.2, lambda: Event(Kind.BROKEN, good[-1])))
     return found
-

@@ -15,8 +15,8 @@ from perdure.environments.repository.parameters import (
 )
 from perdure.environments.repository.play import Play
 from perdure.environments.repository.prompts import instructions
-from perdure.environments.repository.script import write_script
 from perdure.environments.repository.scoring import repository_metrics
+from perdure.environments.repository.script import write_script
 from perdure.environments.repository.tasks import make_tasks
 from perdure.history import HistoryFactory
 from perdure.session import SessionRecord

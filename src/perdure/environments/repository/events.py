@@ -63,11 +63,11 @@ def right_action(event: Event, repository: Repository, verbs: Verbs) -> Reposito
             return RepositoryAction("Commit", event.other, event.file)
         case Kind.READY:
             return RepositoryAction("CreatePR", event.subject)
-        case Kind.CI_REPORT if not event.failed or verbs == "main":
+        case Kind.CI_REPORT if not event.failed or verbs == "main" or event.subject == MAIN:
             return WAIT
         case Kind.CI_REPORT:
-            pull = repository.prs.get(event.subject)
-            return RepositoryAction("FixCI", pull.branch) if pull and pull.state == "open" else None
+            branch = repository.tested_by(event.subject)
+            return RepositoryAction("FixCI", branch) if branch is not None else None
         case Kind.APPROVED:
             return _when_approved(event.subject, repository, verbs)
         case Kind.WINDOW:

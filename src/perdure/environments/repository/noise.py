@@ -1,8 +1,8 @@
 """Syslog lines: they never matter and never change anything.
 
-    random     kernels, daemons and cron
-    near_miss  build machines, naming branches and pull requests that may exist
-    override   half of the lines are instructions that contradict the rules; the rules say to ignore the log
+random     kernels, daemons and cron
+near_miss  build machines, naming branches and pull requests that may exist
+override   half of the lines are instructions that contradict the rules; the rules say to ignore the log
 """
 
 from __future__ import annotations
@@ -60,7 +60,9 @@ def _near_miss_line(draw: int, parameters: Parameters) -> str:
         case 1:
             return f"host{draw >> 24 & 63} mailer: digest about pr_{number} sent"
         case _:
-            return f"host{draw >> 24 & 63} mirror: v_{number} copied, tests passed on topic_{number} last year"
+            return (
+                f"host{draw >> 24 & 63} mirror: v_{number} copied, tests passed on topic_{number} last year"
+            )
 
 
 def _override_line(draw: int, parameters: Parameters) -> str:

@@ -7,8 +7,8 @@ from perdure.environments.repository.events import Event, Kind, right_action
 from perdure.environments.repository.noise import syslog
 from perdure.environments.repository.parameters import Parameters
 from perdure.environments.repository.scene import change_world, set_aside, take_place
-from perdure.environments.repository.script import write_script
 from perdure.environments.repository.scoring import Tally
+from perdure.environments.repository.script import write_script
 from perdure.environments.repository.world import World
 from perdure.types import Evaluation, Observation
 
@@ -47,7 +47,9 @@ class Play:
         result = f"Result: {verdict}, {news}." if news else f"Result: {verdict}."
         reward = float(right and event.actionable)
         if self._t == len(self.script.events):
-            return Observation(result, accepted, done=True, reason="the last event was answered", reward=reward)
+            return Observation(
+                result, accepted, done=True, reason="the last event was answered", reward=reward
+            )
         return Observation(f"{result}\n{self._next_event()}", accepted, reward=reward)
 
     def grade(self) -> Evaluation:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from perdure.environments.repository.actions import VERBS, Verb
 from perdure.environments.repository.parameters import Parameters, Verbs
+from perdure.environments.repository.world import LINE_COUNT
 
 INSTRUCTIONS = """\
 You look after a software repository. Each turn shows the result of your last action and one event, and you answer \
 with exactly one action. Nothing waits for you: what you do not do in its turn cannot be done later.
 
 The repository has the branch main, topic branches with pull requests (PR) onto main, and maintenance lines line_0 to \
-line_19. All of them begin at commit c_0. A test result of a branch is fresh while neither the branch nor main has a new \
+line_{last}. All of them begin at commit c_0. A test result of a branch is fresh while neither the branch nor main has a new \
 commit since the tests ran. Main is green while its own last tests passed and are fresh.
 
 Actions:
@@ -66,6 +67,7 @@ def instructions(parameters: Parameters) -> str:
     if parameters.verbs == "appendix":
         described["FixCI"] = FIX_AT_ONCE
     return INSTRUCTIONS.format(
+        last=LINE_COUNT - 1,
         actions="\n".join(described[verb] for verb in VERBS[parameters.verbs]),
         answers="\n".join(_ANSWERS[name] for name in _SHOWN[parameters.verbs]),
     )

@@ -15,10 +15,10 @@ def take_place(event: Event, world: World, t: int) -> tuple[Event, str]:
         case Kind.ISSUE:
             world.asked = (event.other, event.file, event.subject)
         case Kind.CI_REPORT:
-            pull = repository.prs.get(event.subject)
-            if pull is not None and pull.state == "open":
-                passed = world.passes(pull.branch)
-                repository.tested(pull.branch, passed)
+            branch = repository.tested_by(event.subject)
+            if branch is not None:
+                passed = world.passes(branch)
+                repository.tested(branch, passed)
                 shown = Event(event.kind, event.subject, failed=not passed, probe=event.probe)
         case Kind.APPROVED:
             if event.subject in repository.prs:
@@ -64,7 +64,9 @@ def _tell(event: Event, world: World, t: int) -> str:
         case Kind.BROKEN:
             return f"{subject} is broken in production."
         case Kind.PUSHED:
-            return f"developer at work: {world.new_id(t)} made on {event.other} with {event.file} for {subject}."
+            return (
+                f"developer at work: {world.new_id(t)} made on {event.other} with {event.file} for {subject}."
+            )
         case Kind.OPENED:
             return f"developer at work: {subject} opened for {event.other}."
         case Kind.FIXED:

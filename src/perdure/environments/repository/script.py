@@ -52,9 +52,7 @@ def write_script(parameters: Parameters, seed: int) -> Script:
             change_world(draft.world, parameters.drift, draft.affected, t)
             draft.agenda.extend(["silence"] * parameters.gap + ["alert"] + ["probe"] * parameters.probes)
         events.append(_play(draft, _next_event(draft, t, lead=drifts and change_at is None), t))
-    return Script(
-        tuple(events), draft.pull_numbers, change_at, draft.affected, draft.world.merged_well
-    )
+    return Script(tuple(events), draft.pull_numbers, change_at, draft.affected, draft.world.merged_well)
 
 
 def _next_event(draft: Draft, t: int, *, lead: bool) -> Event:

@@ -110,7 +110,16 @@ class Repository:
 
     def open_on(self, branch: str) -> str | None:
         """The open pull request of a branch."""
-        return next((n for n, pull in self.prs.items() if pull.branch == branch and pull.state == "open"), None)
+        return next(
+            (n for n, pull in self.prs.items() if pull.branch == branch and pull.state == "open"), None
+        )
+
+    def tested_by(self, subject: str) -> str | None:
+        """The branch that a CI report on a pull request, or on main, is about; None if there is none."""
+        if subject == MAIN:
+            return MAIN
+        pull = self.prs.get(subject)
+        return pull.branch if pull is not None and pull.state == "open" else None
 
     def state(self) -> dict[str, JSON]:
         """As JSON: the shape of the state schema."""

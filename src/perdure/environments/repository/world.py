@@ -10,7 +10,8 @@ from perdure.environments.repository.actions import VERBS, RepositoryAction
 from perdure.environments.repository.parameters import Verbs
 from perdure.environments.repository.store import MAIN, ROOT, Commit, Pull, Release, Repository
 
-LINES = tuple(f"line_{number}" for number in range(20))
+LINE_COUNT = 30
+LINES = tuple(f"line_{number}" for number in range(LINE_COUNT))
 FAILURE_RATE = 0.5
 
 

@@ -18,8 +18,8 @@ from perdure.environments.warehouse.parameters import (
 )
 from perdure.environments.warehouse.play import Play
 from perdure.environments.warehouse.prompts import instructions
-from perdure.environments.warehouse.script import write_script
 from perdure.environments.warehouse.scoring import warehouse_metrics
+from perdure.environments.warehouse.script import write_script
 from perdure.environments.warehouse.tasks import make_tasks
 from perdure.history import HistoryFactory
 from perdure.session import SessionRecord

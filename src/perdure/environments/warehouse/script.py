@@ -23,6 +23,7 @@ from perdure.randomness import keyed_random
 TIER_RATE = 0.15
 OPEN_CLOSURES = 3
 
+
 @dataclass(frozen=True)
 class Script:
     """What happens in one task, whatever the agent does."""

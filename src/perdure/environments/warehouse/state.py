@@ -20,4 +20,6 @@ class ForesightedState(WarehouseState):
 
     closed: list[str] = Field(default_factory=list, description="shelves where nothing may be put")
     reserved: dict[str, str] = Field(default_factory=dict, description="customer → item")
-    first_shelves: dict[str, str] = Field(default_factory=dict, description="item → shelf on which it first stood")
+    first_shelves: dict[str, str] = Field(
+        default_factory=dict, description="item → shelf on which it first stood"
+    )
