@@ -1,4 +1,4 @@
-"""The software repository of SkillExecBench: branches, pull requests, tests and releases over hundreds of events."""
+"""The software repository of SkillExecBench: branches, pull requests, tests and releases."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from perdure.environments.repository.perfect_reader import perfect_reader, perfe
 from perdure.environments.repository.scoring import state_fidelity
 
 if TYPE_CHECKING:
-    from perdure.environments.repository.state import RepositoryState as STATE_SCHEMA
+    from perdure.environments.repository.state import RepositoryState
+
+    STATE_SCHEMA: type[RepositoryState]
 
 ENVIRONMENT = RepositoryEnvironment
 

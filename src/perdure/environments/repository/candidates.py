@@ -52,6 +52,12 @@ class Draft:
         self.agenda: deque[Literal["silence", "alert", "probe"]] = deque()
         """What a drift still has to show; nothing else happens meanwhile."""
 
+    def plan_drift(self) -> None:
+        """The world has changed silently: what comes next is fixed."""
+        self.agenda.extend("silence" for _ in range(self.parameters.gap))
+        self.agenda.append("alert")
+        self.agenda.extend("probe" for _ in range(self.parameters.probes))
+
     def name(self, kind: str) -> str:
         """A new name; its number tells nothing, not even beside the names of other kinds."""
         if kind not in self._numbers:

@@ -27,7 +27,7 @@ MAX_INTERACTIONS = LONGEST_HORIZON + 1
 
 
 class RepositoryEnvironment(Environment):
-    """Issues, reviews, tests, releases and backports; the agent must know what belongs to what, and what is stale.
+    """Issues, reviews, tests, releases, backports: what belongs to what, and what is stale?
 
     `tasks` generator seeds from `seed` on, one task each; the other keys are those of `Parameters`.
     """
@@ -79,7 +79,7 @@ class RepositoryEnvironment(Environment):
         return evaluation
 
     def calculate_metric(self, records: Iterable[SessionRecord]) -> Mapping[str, float]:
-        """`overall.mean_score` and `overall.mean_feature_score` are the paper's two figures; recovery; action ratios."""
+        """The paper's two figures are `overall.mean_score` and `overall.mean_feature_score`."""
         return repository_metrics(records)
 
     def release(self) -> None:
@@ -94,7 +94,7 @@ class RepositoryEnvironment(Environment):
 def true_states(task_id: str, actions: Iterable[str], **parameters: Any) -> Iterator[JSON]:
     """The true state after each action of a task, found by playing it again.
 
-    `parameters` are those of the environment; `tasks` and `seed` make no difference. Raises ValueError for a bad one.
+    `parameters` are those of the environment; `tasks` and `seed` make no difference. Raises ValueError.
     """
     knobs = {name: value for name, value in parameters.items() if name not in ("tasks", "seed")}
     play = Play(Parameters(**knobs), int(task_id))

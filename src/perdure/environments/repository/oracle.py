@@ -34,5 +34,5 @@ class RepositoryOracle(Agent):
 
 
 def build_oracle(verbs: Verbs = "union") -> Agent:
-    """An oracle for any task; it must be told which verbs there are, as the environment's instructions tell."""
+    """An oracle for any task; it must be told which verbs there are, as the instructions tell."""
     return RepositoryOracle(verbs)

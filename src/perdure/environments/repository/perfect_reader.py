@@ -6,7 +6,15 @@ from collections.abc import Iterable, Sequence
 
 from perdure.environments.repository.belief import Belief, read_summary, summarise
 from perdure.environments.repository.parameters import Verbs
-from perdure.prompt_reading import Block, Marked, last_block, read_messages, reply_format, write_reply
+from perdure.prompt_reading import (
+    Block,
+    Marked,
+    last_block,
+    read_messages,
+    reply_format,
+    split_summary,
+    write_reply,
+)
 from perdure.types import Message
 
 
@@ -31,9 +39,9 @@ def believe(messages: Sequence[Message]) -> Belief:
         # What was said earlier is in the state already; told again it would mix heads of different times.
         belief.read_state(state)
         marks = _latest(marks)
-    for mark in marks:
-        if mark.label.startswith("Summary of "):
-            read_summary(belief.repository, mark.label.removeprefix("Summary of "), mark.text)
+    summary, marks = split_summary(marks)
+    for topic, text in summary:
+        read_summary(belief.repository, topic, text)
     follow(belief, marks)
     return belief
 

@@ -1,7 +1,7 @@
 """Seeded scripts: the whole course of events of one task, fixed before the agent's first action.
 
-The script is written by playing it: each event is drawn, happens in a world of its own and is answered rightly
-there. What that world would ask for next is what the script says, whatever an agent does later.
+The script is written by playing it: each event is drawn, happens in a world of its own and is answered
+rightly there. What that world would ask for next is what the script says, whatever an agent does later.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def write_script(parameters: Parameters, seed: int) -> Script:
         if drifts and change_at is None and t >= parameters.drift_step and is_ready(draft):
             change_at = t
             change_world(draft.world, parameters.drift, draft.affected, t)
-            draft.agenda.extend(["silence"] * parameters.gap + ["alert"] + ["probe"] * parameters.probes)
+            draft.plan_drift()
         events.append(_play(draft, _next_event(draft, t, lead=drifts and change_at is None), t))
     return Script(tuple(events), draft.pull_numbers, change_at, draft.affected, draft.world.merged_well)
 

@@ -1,4 +1,4 @@
-"""The data of a repository and the operations that keep it whole: used by the world, and by beliefs about it."""
+"""The data of a repository and what keeps it whole: used by the world, and by beliefs about it."""
 
 from __future__ import annotations
 

@@ -55,9 +55,11 @@ def _random_line(draw: int, parameters: Parameters) -> str:
     first, second = draw >> 2 & 0x7F, draw >> 9 & 0x3FF
     match draw & 3:
         case 0:
-            return f"robot {first}: {_ROBOT_STATES[draw >> 19 & 7]}, battery {second % 101} %, lane {draw >> 22 & 63}"
+            state = _ROBOT_STATES[draw >> 19 & 7]
+            return f"robot {first}: {state}, battery {second % 101} %, lane {draw >> 22 & 63}"
         case 1:
-            return f"ambient sensor {first}: {second / 32:.1f} degrees, humidity {draw >> 19 & 63} %, lux {draw >> 22}"
+            humidity = draw >> 19 & 63
+            return f"ambient sensor {first}: {second / 32:.1f} C, humidity {humidity} %, {draw >> 22} lux"
         case _:
             return f"camera {first}: {_VIEWS[draw >> 19 & 7]}, frame {draw >> 12}"
 
