@@ -1,7 +1,7 @@
 """Speed of the SkillExecBench simulators without a model, measured through `interact`.
 
-Prints one line a figure: what, figure, target, ratio to the target (above 1 is better than asked). The best of
-some repeats, because a busy machine only ever makes a simulator slower.
+Prints one line a figure: what, figure, target, ratio to the target (above 1 is better than asked). The best
+of some repeats, because a busy machine only ever makes a simulator slower.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ import argparse
 import time
 from collections.abc import Callable
 
+from perdure.agent import Agent, ContextView
 from perdure.environment import Environment
 from perdure.environments.repository import RepositoryEnvironment
 from perdure.environments.repository import build_oracle as repository_oracle
 from perdure.environments.warehouse import WarehouseEnvironment
 from perdure.environments.warehouse import build_oracle as warehouse_oracle
-from perdure.agent import Agent, ContextView
 from perdure.session import Session
 
 HORIZON = 1000

@@ -176,5 +176,7 @@ def read_summary(repository: Repository, topic: str, text: str) -> None:
                 repository.releases.append(Release(tag, commit, worth == "good"))
             case "commits", [name, issue, file, parent]:
                 repository.commits[name] = Commit(parent, file, issue)
+                if issue:
+                    repository.made_for[issue] = name
             case _:
                 pass

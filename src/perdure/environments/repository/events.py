@@ -59,6 +59,9 @@ class Event:
 def right_action(event: Event, repository: Repository, verbs: Verbs) -> RepositoryAction | None:
     """The one right answer; None where what it needs does not exist, or is not known."""
     match event.kind:
+        case Kind.BACKPORT:  # the most frequent kind stands first
+            found = repository.made_for.get(event.subject)
+            return RepositoryAction("CherryPick", found, event.other) if found else None
         case Kind.ISSUE:
             return RepositoryAction("Commit", event.other, event.file)
         case Kind.READY:
@@ -72,10 +75,6 @@ def right_action(event: Event, repository: Repository, verbs: Verbs) -> Reposito
             return _when_approved(event.subject, repository, verbs)
         case Kind.WINDOW:
             return _oldest_fresh(repository)
-        case Kind.BACKPORT:
-            commits = repository.commits.items()
-            found = next((name for name, commit in commits if commit.issue == event.subject), None)
-            return RepositoryAction("CherryPick", found, event.other) if found else None
         case Kind.CUT:
             green = repository.is_fresh(MAIN) and repository.head(MAIN)
             return _release(event.subject, repository) if green else RepositoryAction("RunTests", MAIN)

@@ -12,6 +12,8 @@ def take_place(event: Event, world: World, t: int) -> tuple[Event, str]:
     repository = world.repository
     shown = event
     match event.kind:
+        case Kind.BACKPORT | Kind.CHATTER:  # the most frequent kinds stand first
+            pass
         case Kind.ISSUE:
             world.asked = (event.other, event.file, event.subject)
         case Kind.CI_REPORT:
@@ -47,6 +49,10 @@ def set_aside(world: World) -> None:
 def _tell(event: Event, world: World, t: int) -> str:
     subject = event.subject
     match event.kind:
+        case Kind.BACKPORT:
+            return f"backport {subject} to {event.other}."
+        case Kind.CHATTER | Kind.ALERT:
+            return event.other
         case Kind.ISSUE:
             return f"{subject} needs {event.file} on {event.other}."
         case Kind.READY:
@@ -57,8 +63,6 @@ def _tell(event: Event, world: World, t: int) -> str:
             return f"{subject} was approved."
         case Kind.WINDOW:
             return "the merge window is open."
-        case Kind.BACKPORT:
-            return f"backport {subject} to {event.other}."
         case Kind.CUT:
             return f"cut release {subject}."
         case Kind.BROKEN:
@@ -71,8 +75,6 @@ def _tell(event: Event, world: World, t: int) -> str:
             return f"developer at work: {subject} opened for {event.other}."
         case Kind.FIXED:
             return f"developer at work: {world.new_id(t)} made on {subject} as a fix."
-        case Kind.CHATTER | Kind.ALERT:
-            return event.other
 
 
 def change_world(world: World, drift: Drift, pull_number: str, t: int) -> str:

@@ -64,6 +64,11 @@ class Repository:
     """Branch → last result."""
     releases: list[Release] = field(default_factory=list)
     """Oldest first."""
+    made_for: dict[str, str] = field(default_factory=dict, repr=False)
+    """Issue → its commit: an index of `commits`, no part of the state."""
+
+    def __post_init__(self) -> None:
+        self.made_for.update((commit.issue, name) for name, commit in self.commits.items() if commit.issue)
 
     def head(self, branch: str) -> str:
         """Head of a branch, empty where it is not known."""
@@ -75,6 +80,8 @@ class Repository:
         """A commit on a branch; `begins_at` is the parent if the branch is new."""
         self.commits[commit] = Commit(self.branches.get(branch, begins_at), file, issue)
         self.branches[branch] = commit
+        if issue:
+            self.made_for[issue] = commit
 
     def merge(self, number: str, commit: str) -> None:
         """A pull request enters main; its branch is deleted."""
@@ -101,6 +108,8 @@ class Repository:
             old = self.commits.pop(old).parent
         replaced = self.commits.pop(old, Commit())
         self.commits[commit] = replaced
+        if replaced.issue:
+            self.made_for[replaced.issue] = commit
         self.branches[branch] = commit
 
     def is_fresh(self, branch: str) -> bool:
@@ -123,7 +132,9 @@ class Repository:
 
     def state(self) -> dict[str, JSON]:
         """As JSON: the shape of the state schema."""
-        return asdict(self)
+        state = asdict(self)
+        del state["made_for"]
+        return state
 
 
 def read_state(state: Mapping[str, JSON]) -> Repository:
