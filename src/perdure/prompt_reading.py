@@ -1,4 +1,4 @@
-"""What perfect readers share: finding an environment's own texts in a prompt, and writing the reply it asks for.
+"""What perfect readers share: finding an environment's texts in a prompt, writing the reply it asks for.
 
 A perfect reader is a deterministic program that plays as well as possible with what its prompt contains. The
 strategy decides what that is; the reader must find it wherever it stands: in messages, in a transcript pasted
@@ -19,7 +19,10 @@ from perdure.types import JSON, Message
 ReplyFormat: TypeAlias = Literal["action", "patch", "update"]
 """A plain `Action:` line, a fenced `state_patch` and `action`, or `StateUpdate:` with an `Action:` line."""
 
-_MARK = re.compile(r"\b(?P<label>Event|Result|Action|Summary of [a-z ]{1,40}): (?P<text>.*)|^[ \t]*(?P<json>\{)", re.M)
+_MARK = re.compile(
+    r"\b(?P<label>Event|Result|Action|Summary of [a-z ]{1,40}): (?P<text>.*)|^[ \t]*(?P<json>\{)", re.M
+)
+_SUMMARY = "Summary of "
 _DECODER = json.JSONDecoder()
 
 
@@ -45,7 +48,7 @@ def read_messages(messages: Sequence[Message]) -> Iterator[Marked | Block]:
 
 
 def last_block(messages: Sequence[Message], key: str) -> Mapping[str, JSON] | None:
-    """The last JSON object outside the agent's replies that has `key` at its top: the state, where one is shown."""
+    """The last JSON object outside the agent's replies with `key` at its top: the state, if one is shown."""
     for message in reversed(messages):
         if message.role == "agent":
             continue
@@ -53,6 +56,13 @@ def last_block(messages: Sequence[Message], key: str) -> Mapping[str, JSON] | No
             if isinstance(mark, Block) and key in mark.value:
                 return mark.value
     return None
+
+
+def split_summary(marks: Sequence[Marked]) -> tuple[list[tuple[str, str]], list[Marked]]:
+    """The topics and texts of a summary, and what comes after it; what comes before is in it already."""
+    last = max((i for i, mark in enumerate(marks) if mark.label.startswith(_SUMMARY)), default=-1)
+    told = [mark for mark in marks[: last + 1] if mark.label.startswith(_SUMMARY)]
+    return [(mark.label.removeprefix(_SUMMARY), mark.text) for mark in told], list(marks[last + 1 :])
 
 
 def reply_format(messages: Sequence[Message]) -> ReplyFormat:

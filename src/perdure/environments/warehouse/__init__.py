@@ -17,7 +17,9 @@ from perdure.environments.warehouse.perfect_reader import perfect_reader, perfec
 from perdure.environments.warehouse.scoring import state_fidelity
 
 if TYPE_CHECKING:
-    from perdure.environments.warehouse.state import WarehouseState as STATE_SCHEMA
+    from perdure.environments.warehouse.state import WarehouseState
+
+    STATE_SCHEMA: type[WarehouseState]
 
 ENVIRONMENT = WarehouseEnvironment
 

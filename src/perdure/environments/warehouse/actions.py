@@ -48,9 +48,10 @@ class WarehouseAction:
 
 def parse_action(reply: str) -> WarehouseAction | str:
     """The action of a reply, or one line that says why there is none. Linear time; quotes nothing."""
-    bare = reply.strip() if len(reply) <= _LONGEST_COMMAND else ""
-    if "\n" not in bare and (action := _parse_command(bare)) is not None:
-        return action
+    if len(reply) <= _LONGEST_COMMAND and "\n" not in (bare := reply.strip()) and ":" not in bare:
+        action = _parse_command(bare)
+        if action is not None:
+            return action
     for line in reversed(reply.splitlines()):
         text = line.strip()
         if text[:7].lower() == "action:":

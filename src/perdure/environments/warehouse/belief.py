@@ -1,8 +1,8 @@
 """What can be believed about the warehouse from its own texts, and the best action under that belief.
 
-An item's place is known only from an action on it that was seen to be accepted, a manifest, an alert, a state or
-a summary. Nothing is inferred from what is not said: in particular not that all shelves below an accepted Store
-were occupied (spec 3.1, the agent model behind the w-table).
+An item's place is known only from an action on it that was seen to be accepted, a manifest, an alert, a state
+or a summary. Nothing is inferred from what is not said: in particular not that all shelves below that of an
+accepted Store were occupied.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The silent change of a drift, applied to the shelves as the agent left them, and the alert that tells it."""
+"""The silent change of a drift, applied to the shelves as the agent left them, and its alert."""
 
 from __future__ import annotations
 

@@ -55,5 +55,3 @@ class Draft:
 def chatter(draw: Random) -> Event:
     """Nothing to do."""
     return Event(Kind.CHATTER, detail=draw.choice(CHATTER))
-
-

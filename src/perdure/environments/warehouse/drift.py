@@ -1,16 +1,16 @@
 """Silent changes of the world: what the script plans around them.
 
-    A        an audit reshuffles items; the alert lists the true contents
-    B        an item gets another label
-    C        an item is put on another shelf
-    D        an order had been cancelled before it was shipped: irreversible, nothing can be right afterwards
-    D_prime  held orders are cancelled before their release: the right answer to a release is Wait
+A        an audit reshuffles items; the alert lists the true contents
+B        an item gets another label
+C        an item is put on another shelf
+D        an order had been cancelled before it was shipped: irreversible, nothing can be right afterwards
+D_prime  held orders are cancelled before their release: the right answer to a release is Wait
 """
 
 from __future__ import annotations
 
-from perdure.environments.warehouse.events import Event, Kind, scored
 from perdure.environments.warehouse.draft import Draft, chatter
+from perdure.environments.warehouse.events import Event, Kind, scored
 from perdure.environments.warehouse.parameters import LEAD
 from perdure.randomness import keyed_random
 

@@ -18,8 +18,8 @@ from perdure.environments.warehouse.parameters import (
 )
 from perdure.environments.warehouse.play import Play
 from perdure.environments.warehouse.prompts import instructions
-from perdure.environments.warehouse.script import write_script
 from perdure.environments.warehouse.scoring import warehouse_metrics
+from perdure.environments.warehouse.script import write_script
 from perdure.environments.warehouse.tasks import make_tasks
 from perdure.history import HistoryFactory
 from perdure.session import SessionRecord
@@ -102,7 +102,7 @@ class WarehouseEnvironment(Environment):
 def true_states(task_id: str, actions: Iterable[str], **parameters: Any) -> Iterator[JSON]:
     """The true state after each action of a task, found by playing it again.
 
-    `parameters` are those of the environment; `tasks` and `seed` make no difference. Raises ValueError for a bad one.
+    `parameters` are those of the environment; `tasks` and `seed` make no difference. Raises ValueError.
     """
     knobs = {name: value for name, value in parameters.items() if name not in ("tasks", "seed")}
     play = Play(Parameters(**knobs), int(task_id))

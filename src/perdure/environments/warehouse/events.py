@@ -47,7 +47,9 @@ class Event:
 
     def line(self) -> str:
         """Canonical text, for hashes of scripts."""
-        marks = f"{self.kind} {self.item} {','.join(self.items)} {self.detail} {self.probe:d}{self.actionable:d}"
+        marks = (
+            f"{self.kind} {self.item} {','.join(self.items)} {self.detail} {self.probe:d}{self.actionable:d}"
+        )
         return " ".join(marks.split())
 
 

@@ -7,7 +7,15 @@ from collections.abc import Iterable, Sequence
 
 from perdure.environments.warehouse.belief import Belief
 from perdure.environments.warehouse.parameters import Placement
-from perdure.prompt_reading import Block, Marked, last_block, read_messages, reply_format, write_reply
+from perdure.prompt_reading import (
+    Block,
+    Marked,
+    last_block,
+    read_messages,
+    reply_format,
+    split_summary,
+    write_reply,
+)
 from perdure.types import Message
 
 _SHELVES = re.compile(r"warehouse with ([0-9]+) shelves")
@@ -39,9 +47,9 @@ def believe(messages: Sequence[Message]) -> Belief:
     """
     belief = Belief(*_rules(messages))
     marks = [mark for mark in read_messages(messages) if isinstance(mark, Marked)]
-    for mark in marks:
-        if mark.label.startswith("Summary of "):
-            belief.read_summary(mark.label.removeprefix("Summary of "), mark.text)
+    summary, marks = split_summary(marks)
+    for topic, text in summary:
+        belief.read_summary(topic, text)
     state = last_block(messages, "inventory")
     if state is not None:
         belief.read_state(state)

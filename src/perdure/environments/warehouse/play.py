@@ -7,8 +7,8 @@ from perdure.environments.warehouse.change import change_world
 from perdure.environments.warehouse.events import Event, Kind
 from perdure.environments.warehouse.noise import telemetry
 from perdure.environments.warehouse.parameters import Parameters
-from perdure.environments.warehouse.script import write_script
 from perdure.environments.warehouse.scoring import Tally, is_right
+from perdure.environments.warehouse.script import write_script
 from perdure.environments.warehouse.world import World, shelf_name
 from perdure.randomness import keyed_random
 from perdure.types import Evaluation, Observation
@@ -47,7 +47,9 @@ class Play:
         result = "Result: accepted." if accepted else f"Result: refused, {reason}."
         reward = float(right and event.actionable)
         if self._t == len(self.script.events):
-            return Observation(result, accepted, done=True, reason="the last event was answered", reward=reward)
+            return Observation(
+                result, accepted, done=True, reason="the last event was answered", reward=reward
+            )
         return Observation(f"{result}\n{self._next_event()}", accepted, reward=reward)
 
     def grade(self) -> Evaluation:

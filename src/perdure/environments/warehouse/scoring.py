@@ -91,7 +91,15 @@ def warehouse_metrics(records: Iterable[SessionRecord]) -> dict[str, float]:
     """Means over sessions, action ratios by kind of event, and the usual counts of sessions."""
     played = list(records)
     metrics = skill_metrics(played, {})
-    for name in ("score", "score_local", "premise_lost", "refused", "needless", "recovery_steps", "recovered"):
+    for name in (
+        "score",
+        "score_local",
+        "premise_lost",
+        "refused",
+        "needless",
+        "recovery_steps",
+        "recovered",
+    ):
         values = [float(value) for record in played if (value := record.detail.get(name)) is not None]
         if values:
             metrics[f"overall.mean_{name}"] = sum(values) / len(values)

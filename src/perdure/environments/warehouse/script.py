@@ -22,6 +22,9 @@ from perdure.randomness import keyed_random
 
 TIER_RATE = 0.15
 OPEN_CLOSURES = 3
+ROOM = OPEN_CLOSURES + 2
+"""Shelves that a right course of action keeps empty: for closures, an arrival and a move."""
+
 
 @dataclass(frozen=True)
 class Script:
@@ -83,7 +86,8 @@ def next_event(draft: Draft, t: int) -> Event:
     if draw.random() < CHATTER_RATE[draft.parameters.profile]:
         return chatter(draw)
     free = draft.available()
-    weight = RECEIVE_WEIGHT[draft.parameters.profile]
+    has_room = len(draft.stock) + ROOM <= draft.parameters.shelves
+    weight = RECEIVE_WEIGHT[draft.parameters.profile] if has_room else 0
     choice = draw.randrange(weight + 2) if free else 0
     if choice < weight:
         return draft.arrive()

@@ -16,8 +16,10 @@ class WarehouseState(BaseModel):
 
 
 class ForesightedState(WarehouseState):
-    """The same with a named place for what the tiers `unforeseen`, `late` and `audit` ask to be remembered."""
+    """The same with named places for what the tiers `unforeseen`, `late` and `audit` ask to remember."""
 
     closed: list[str] = Field(default_factory=list, description="shelves where nothing may be put")
     reserved: dict[str, str] = Field(default_factory=dict, description="customer → item")
-    first_shelves: dict[str, str] = Field(default_factory=dict, description="item → shelf on which it first stood")
+    first_shelves: dict[str, str] = Field(
+        default_factory=dict, description="item → shelf on which it first stood"
+    )

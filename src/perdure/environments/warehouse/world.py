@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from hashlib import sha256
+from itertools import chain
 
 from perdure.environments.warehouse.actions import WarehouseAction
 from perdure.environments.warehouse.parameters import Placement
@@ -91,12 +92,15 @@ class World:
 
     def lowest_empty(self) -> int:
         """Number of the lowest shelf that is empty and open; may be `shelves`, when all are full."""
-        return (~self._blocked & (self._blocked + 1)).bit_length() - 1
+        lowest: int = ~self._blocked & (self._blocked + 1)
+        return lowest.bit_length() - 1
 
     def empty_from(self, start: int) -> int:
-        """The first empty shelf from `start` upwards, around the end."""
-        order = (*range(start, self.shelves), *range(start))
-        return next(shelf for shelf in order if not self._blocked >> shelf & 1)
+        """The first empty shelf from `start` upwards, around the end; `start` when all are full."""
+        for shelf in chain(range(start, self.shelves), range(start)):
+            if not self._blocked >> shelf & 1:
+                return shelf
+        return start
 
     def listing(self, items: Iterable[str]) -> str:
         """`shelf_3 item_5, …` for items that stand on a shelf."""
