@@ -51,7 +51,10 @@ class Coercer:
         nodes = self.schema.nodes
         if isinstance(value, list):
             items = nodes.items(node)
-            return [self._convert(item, items, path, patching=False) for item in value]
+            return [
+                self._convert(item, items, (*path, str(position)), patching=False)
+                for position, item in enumerate(value)
+            ]
         if nodes.accepts(node, value):
             return value
         wanted = nodes.wanted_types(node)
