@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -67,10 +68,9 @@ def test_it_passes_the_suite_with_replies_of_its_own_format() -> None:
     def valid(step: int) -> str:
         return answer({"step": step}, f"press {step}")
 
-    for options in ({}, {"commit": "paper"}, {"constrained": False}, {"retries": 0}):
-        results = list(
-            check_strategy(lambda options=options: StructuredState(state_schema=SHELVES, **options), valid)
-        )
+    variants: list[dict[str, Any]] = [{}, {"commit": "paper"}, {"constrained": False}, {"retries": 0}]
+    for options in variants:
+        results = list(check_strategy(partial(StructuredState, state_schema=SHELVES, **options), valid))
         assert [result for result in results if not result.passed] == []
     assert STRATEGY is StructuredState
 
@@ -249,7 +249,8 @@ def test_the_environment_offers_schema_actions_and_no_op(tmp_path: Path) -> None
 def test_a_schema_of_ones_own_comes_from_a_file_beside_the_configuration(tmp_path: Path) -> None:
     (tmp_path / "shape.py").write_text(
         "from pydantic import BaseModel\n"
-        "class Mine(BaseModel):\n    value: int | None = None\n    target: int | None = None\n    extra: str = 'MINE'\n",
+        "class Mine(BaseModel):\n"
+        "    value: int | None = None\n    target: int | None = None\n    extra: str = 'MINE'\n",
         "utf-8",
     )
     config = tmp_path / "c.toml"
