@@ -81,12 +81,12 @@ class Controller:
     def _play(self, session: Session, ctx: CallbackContext) -> None:
         self._callbacks.fire("on_session_create", ctx)
         opened = not self._flags.take(Step.RESET)
+        started = opened and self._reset(session)
         if opened:
-            self._reset(session)
             self._callbacks.fire("on_environment_reset", ctx)
         while session.status is SessionStatus.RUNNING:
             self._turn(session, ctx)
-        if opened:
+        if started:
             session.trace = self._agent.trace()
         if opened and not self._flags.take(Step.COMPLETE):
             session.evaluate(self._environment.complete())
@@ -132,14 +132,16 @@ class Controller:
                 break
         return None
 
-    def _reset(self, session: Session) -> None:
+    def _reset(self, session: Session) -> bool:
+        """Open the task; False when its own set-up failed, of which the agent hears nothing."""
         opening = self._environment.reset(session.task_id)
         self._journal.observe(opening.observation)
         if opening.observation.status.is_terminal:
             session.finish(opening.observation.status, opening.observation.reason)
-        else:
-            session.start(opening.goal, opening.history)
-            self._agent.start(session, opening)
+            return False
+        session.start(opening.goal, opening.history)
+        self._agent.start(session, opening)
+        return True
 
     def _view(self, session: Session) -> ContextView:
         return ContextView(

@@ -15,6 +15,7 @@ from perdure.strategies.full_history import FullHistory
 from perdure.types import EvaluationOutcome, Request, SessionStatus
 from tests.core.bench import Bench
 from tests.core.playing import DONE, play, pool_of, step_to_goal
+from tests.core.spy import Spy, counted
 
 S = SessionStatus
 
@@ -93,6 +94,19 @@ def test_a_rejection_by_the_strategy_is_shown_and_forgotten(tmp_path: Path) -> N
     assert third[: len(first)] == first
     assert "Shout!" not in third
     assert past[0].record.turns == 3
+
+
+def test_a_retry_is_no_event(tmp_path: Path) -> None:
+    log: list[tuple[str, str]] = []
+    play(tmp_path, ["hm", "hm", "ACTION: DONE"], [Spy(log)], tasks=1, agent=picky_agent)
+    assert counted(log)["on_agent_inference"] == 1
+    assert counted(log)["on_environment_interact"] == 1
+
+
+def test_a_reply_that_cannot_be_had_again_ends_the_session(tmp_path: Path) -> None:
+    past = play(tmp_path, ["hm"], tasks=1, agent=picky_agent)
+    record = past[0].record
+    assert (record.status, record.turns, record.interactions) == (S.AGENT_UNKNOWN_ERROR, 2, 0)
 
 
 def test_the_wall_clock_limit(tmp_path: Path) -> None:

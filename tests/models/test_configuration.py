@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
+import re
+import subprocess
+import sys
+import tomllib
 from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
@@ -96,3 +101,34 @@ def test_a_local_file_beside_the_configuration(tmp_path: Path) -> None:
 def test_a_local_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"better\.gguf.*no such file"):
         built("local", {"path": "better.gguf"}, tmp_path)
+
+
+def documented_sections() -> list[tuple[str, dict[str, Any]]]:
+    page = (Path(__file__).parents[2] / "docs/howto/models.md").read_text("utf-8")
+    blocks = re.findall(r"^```toml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    return [section for block in blocks for section in tomllib.loads(block)["models"].items()]
+
+
+@pytest.mark.parametrize(("name", "section"), documented_sections())
+def test_every_section_of_the_manual_is_accepted(name: str, section: dict[str, Any], tmp_path: Path) -> None:
+    target = load_plugin("model", section.pop("provider")).target
+    arguments = bind(target, section, where=f"models.{name}", base=tmp_path)
+    if target.__module__.endswith("openai_compatible"):
+        target(**arguments).close()
+
+
+def test_every_parameter_of_a_server_is_in_its_docstring() -> None:
+    target = load_plugin("model", "openai_compatible").target
+    named = set(re.findall(r"`(\w+)`", target.__doc__))
+    assert set(inspect.signature(target).parameters) <= named
+
+
+def test_listing_the_models_imports_nothing_heavy() -> None:
+    script = (
+        "import sys\n"
+        "from perdure.registry import plugin_names\n"
+        "plugin_names('model')\n"
+        "print(sorted({'httpx', 'xllamacpp', 'pydantic'} & set(sys.modules)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == "[]", done.stderr

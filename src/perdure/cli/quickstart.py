@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from perdure.types import JSON
 
 ENVIRONMENT = "database"
+CONFIG = "model.toml"
 MODEL_TASKS = 3
 MODEL_TOKENS = 96
 """Three tasks and short replies keep real inference on one thread well below three minutes."""
@@ -35,6 +36,7 @@ def quickstart(
     from perdure.reports.facts import to_json
 
     facts, missing = [], ""
+    _write_config(out)
     for name, config in _configs(out).items():
         if not quiet:
             typer.echo(f"{name.replace('_', ' ')} …", err=True)
@@ -96,18 +98,29 @@ def _print(facts: list[dict[str, JSON]], missing: str, out: Path) -> None:
             "The packaged model has 135 million parameters: it is here to show real inference,\n"
             "and is expected to solve none of its tasks. A better one:\n"
         )
-    typer.echo(_BETTER_MODEL.format(folder=out / "model"))
+    typer.echo(_NEXT.format(config=out / CONFIG, folder=out / "oracle" if missing else out / "model"))
 
 
-_BETTER_MODEL = """\
-  any GGUF file       perdure run configs/example.toml --set models.default.provider=local \\
-                          --set models.default.path=/models/your-model.gguf
-  any server (vLLM, llama.cpp, Ollama, a hosted provider; the key is read from OPENAI_API_KEY)
-                      perdure run configs/example.toml --set models.default.provider=openai_compatible \\
-                          --set models.default.model=NAME --set models.default.base_url=http://localhost:8000/v1
+_NEXT = """\
+  any GGUF file    perdure run {config} --set models.small.path=/models/your-model.gguf
+  any server       perdure run {config} --set \\
+                     'models.small={{provider="openai_compatible", model="NAME", base_url="http://localhost:8000/v1"}}'
+                   (vLLM, llama.cpp, Ollama, hosted providers; a key is read from OPENAI_API_KEY)
 
-  look closer         perdure report {folder}
-                      perdure replay {folder}"""
+  look closer      perdure report {folder}
+                   perdure replay {folder}"""
+
+
+def _write_config(out: Path) -> None:
+    """A configuration to go on with, kept where the user changed it."""
+    from importlib.resources import files
+
+    from perdure.storage import replace_atomically
+
+    path = out / CONFIG
+    if not path.exists():
+        template = files("perdure.cli").joinpath("templates", "quickstart_model.toml.template")
+        replace_atomically(path, template.read_text("utf-8"))
 
 
 def _table(facts: list[dict[str, JSON]]) -> Table:
@@ -116,7 +129,7 @@ def _table(facts: list[dict[str, JSON]]) -> Table:
 
     columns = {
         "agent": False,
-        "success [95 %]": True,
+        "success [95%]": True,
         "steps": True,
         "prompt tokens": True,
         "completion tokens": True,
@@ -124,7 +137,7 @@ def _table(facts: list[dict[str, JSON]]) -> Table:
     }
     rows = [
         [
-            agent_label(run),
+            agent_label(run).replace("_", " ") if run["agent"] != "model" else agent_label(run),
             success_cell(run["success"]),
             f"{run['steps']:,}",
             f"{run['tokens']['prompt']:,}",

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from perdure.agent import Agent
 from perdure.callback import CallbackList
-from perdure.construct import construct
 from perdure.controller import Controller, Limits, Trial
 from perdure.environment import Environment, Opening
 from perdure.errors import ConfigError
 from perdure.model import ModelPool
-from perdure.registry import Plugin
 from perdure.scripted_agents import DoNothing
 from perdure.session import SessionRecord
 from perdure.snapshot import Journal, RunStore
-from perdure.types import JSON
 
 
 @dataclass(frozen=True)
@@ -33,35 +30,11 @@ class Companions:
     normalise: Callable[[str], str] = lambda text: text
 
 
-def companions_of(
-    plugin: Plugin, parameters: Mapping[str, JSON] | None = None, *, base: Path | None = None
-) -> Companions:
-    """The companions of a loaded plugin; the oracle gets the parameters that it names.
-
-    Raises ConfigError when a required one (`DO_NOTHING`, `MAX_INTERACTIONS`, `normalise`) is missing.
-    """
-    oracle = getattr(plugin.module, "build_oracle", None)
-
-    def build_oracle() -> Agent:
-        agent: Agent = construct(
-            oracle, parameters or {}, where="environment", base=base or Path.cwd(), ignore_unknown=True
-        )
-        return agent
-
-    return Companions(
-        do_nothing=plugin.companion("DO_NOTHING"),
-        max_interactions=plugin.companion("MAX_INTERACTIONS"),
-        build_oracle=build_oracle if oracle is not None else None,
-        normal_form=getattr(plugin.module, "normal_form", None),
-        normalise=plugin.companion("normalise"),
-    )
-
-
 class Subject:
     """An environment under test: one instance for most checks, and fresh ones on demand."""
 
     def __init__(self, build: Callable[[], Environment], companions: Companions, sample: int) -> None:
-        self._build = build
+        self.build = build
         self._built: list[Environment] = []
         self._actions: dict[str, list[str]] | None = None
         self.companions = companions
@@ -71,7 +44,7 @@ class Subject:
 
     def fresh(self) -> Environment:
         """Another instance, released at the end."""
-        self._built.append(self._build())
+        self._built.append(self.build())
         return self._built[-1]
 
     def close(self) -> None:

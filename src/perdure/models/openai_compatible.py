@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from threading import Event
 from typing import TYPE_CHECKING, Any, get_args
 
-from perdure.errors import ConfigError, ModelUnavailable
+from perdure.errors import ConfigError, ModelError, ModelUnavailable
 from perdure.model import Outcome
 from perdure.models.body_encoder import BodyEncoder
 from perdure.models.chat_dialect import (
@@ -96,7 +96,7 @@ class OpenAICompatibleModel:
             timeout=timeout,
             max_concurrency=max_concurrency,
             retry=RetryPolicy(max_retries, max_wait_seconds, first_pause),
-            hint=f"the key in the environment variable {api_key_env}" + ("" if key else " is not set"),
+            hint=f"the environment variable {api_key_env} " + ("holds the key" if key else "is not set"),
             transport=transport,
         )
         self._encoder = BodyEncoder()
@@ -124,7 +124,14 @@ class OpenAICompatibleModel:
 
     def _ask(self, request: Request, stop: Event) -> Outcome:
         body = self._encoder.encode(request.messages, request_fields(request, self._options))
-        return self._transport.post(self._chat_url, body, read_completion, stop)
+        return self._transport.post(self._chat_url, body, _read_outcome, stop)
+
+
+def _read_outcome(body: JSON) -> Outcome:
+    completion = read_completion(body)
+    if completion.finish_reason == "content_filter" and not completion.text:
+        return ModelError("the provider's content filter withheld the reply")
+    return completion
 
 
 def _checked_url(url: str) -> str:

@@ -14,7 +14,7 @@ _COLUMNS = {
     "environment": False,
     "agent": False,
     "sessions": True,
-    "success [95 %]": True,
+    "success [95%]": True,
     "floor–ceiling": True,
     "reward": True,
     "steps": True,
@@ -24,20 +24,21 @@ _COLUMNS = {
     "seconds": True,
     "cost $": True,
     "statuses": False,
+    "folder": False,
 }
 
 
 def comparison_table(runs: Sequence[Facts]) -> Table:
     """One row a run; a run that is not through says so."""
-    return make_table("Runs", _COLUMNS, [_comparison_row(facts) for facts in runs], drop_empty=True)
+    rows = [_comparison_row(name, facts) for name, facts in zip(unique_names(runs), runs, strict=True)]
+    return make_table("Runs", _COLUMNS, rows, drop_empty=True)
 
 
 def result_table(facts: Facts, floors: Mapping[str, Facts]) -> Table:
     """One run above the environment's own agents on the same tasks."""
     columns = {
         "agent": False,
-        "success [95 %]": True,
-        "without limit-reached": True,
+        "success [95%]": True,
         "reward": True,
         "steps": True,
         "prompt tokens": True,
@@ -125,15 +126,24 @@ def counts_line(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {count}" for name, count in ordered)
 
 
+def statuses_line(facts: Facts) -> str:
+    """How sessions ended, and the success of those that no limit ended, where a limit ended some."""
+    line = f"statuses: {counts_line(facts['statuses'])}"
+    unlimited = facts["success_without_limit_reached"]
+    if unlimited["of"] < facts["sessions"]:
+        line += f"; success without limit-reached sessions: {success_cell(unlimited)}"
+    return line
+
+
 def cost_cell(cost: float | None) -> str:
     """US dollars, or a dash where no price is known."""
     return "–" if cost is None else f"{cost:.4f}"
 
 
-def _comparison_row(facts: Facts) -> list[str]:
+def _comparison_row(name: str, facts: Facts) -> list[str]:
     tokens = facts["tokens"]
     return [
-        f"{facts['name']} ({facts['folder']})",
+        name,
         facts["environment"],
         agent_label(facts),
         f"{facts['sessions']}/{facts['planned']}" + ("" if facts["finished"] else " unfinished"),
@@ -147,6 +157,7 @@ def _comparison_row(facts: Facts) -> list[str]:
         f"{facts['seconds']:.1f}",
         cost_cell(facts["cost"]),
         counts_line(facts["statuses"]),
+        facts["folder"],
     ]
 
 
@@ -160,7 +171,6 @@ def _result_row(label: str, facts: Facts) -> list[str]:
     return [
         label,
         success_cell(facts["success"]),
-        success_cell(facts["success_without_limit_reached"]),
         f"{facts['reward']:.2f}",
         f"{facts['steps']:,}",
         f"{tokens['prompt']:,}",

@@ -1,26 +1,20 @@
-"""MySQL's functions: how many arguments each takes, what it returns and which SQLite function computes it."""
+"""Function calls: the ordinary ones by their table, the others one by one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
 
 from sqlglot import exp
 
-from perdure.environments.database.sqlite.aggregate_calls import AGGREGATES, emit_aggregate, emit_window
-from perdure.environments.database.sqlite.expressions import (
-    as_condition,
-    as_number,
-    as_text,
-    build,
-    coerced,
-    compare,
-    emit,
-    modulo,
-    quote_text,
-    shift_date,
+from perdure.environments.database.sqlite.aggregate_calls import (
+    AGGREGATES,
+    WINDOWS,
+    emit_aggregate,
+    emit_window,
 )
+from perdure.environments.database.sqlite.call_table import CALLS, MANY, VALUE_CALLS, Call
+from perdure.environments.database.sqlite.expressions import emit, modulo, shift_date
 from perdure.environments.database.sqlite.failure import (
     syntax_error,
     unknown_function,
@@ -37,32 +31,19 @@ from perdure.environments.database.sqlite.kinds import (
     decimal,
     unify,
 )
+from perdure.environments.database.sqlite.marking import PREFIX, mysql_text
+from perdure.environments.database.sqlite.operands import (
+    as_condition,
+    as_number,
+    as_text,
+    build,
+    coerced,
+    compare,
+    quote_text,
+)
 from perdure.environments.database.sqlite.scope import Emitted, Scope
 
-PREFIX = "fn:"
-"""Marks function names before parsing, so that the parser leaves calls as they are written."""
-
-Arguments: TypeAlias = Sequence[Emitted]
 Special: TypeAlias = Callable[[exp.Expression, list[exp.Expression], Scope], Emitted]
-
-
-@dataclass(frozen=True)
-class Call:
-    """One native function with ordinary arguments."""
-
-    function: str
-    least: int
-    most: int
-    takes: Literal["text", "number", "value"]
-    kind: Kind | Callable[[Arguments], Kind]
-
-
-def _same(arguments: Arguments) -> Kind:
-    return arguments[0].kind if arguments[0].kind.is_number else DOUBLE
-
-
-def _whole(arguments: Arguments) -> Kind:
-    return INT if arguments[0].kind.is_exact else DOUBLE
 
 
 def _as_is(value: Emitted) -> str:
@@ -74,126 +55,12 @@ _CONVERSIONS: Mapping[str, Callable[[Emitted], str]] = {
     "number": as_number,
     "value": _as_is,
 }
-_MANY = 1000
-_TEXT_CALLS = {
-    # name: (SQLite function, least, most arguments, kind)
-    "CONCAT": ("my_concat", 1, _MANY, TEXT),
-    "CONCAT_WS": ("my_concat_ws", 2, _MANY, TEXT),
-    "LENGTH": ("my_length", 1, 1, INT),
-    "OCTET_LENGTH": ("my_length", 1, 1, INT),
-    "CHAR_LENGTH": ("length", 1, 1, INT),
-    "CHARACTER_LENGTH": ("length", 1, 1, INT),
-    "UPPER": ("my_upper", 1, 1, TEXT),
-    "UCASE": ("my_upper", 1, 1, TEXT),
-    "LOWER": ("my_lower", 1, 1, TEXT),
-    "LCASE": ("my_lower", 1, 1, TEXT),
-    "LEFT": ("my_left", 2, 2, TEXT),
-    "RIGHT": ("my_right", 2, 2, TEXT),
-    "MID": ("my_substring", 3, 3, TEXT),
-    "SUBSTR": ("my_substring", 2, 3, TEXT),
-    "SUBSTRING_INDEX": ("my_substring_index", 3, 3, TEXT),
-    "LTRIM": ("my_ltrim", 1, 1, TEXT),
-    "RTRIM": ("my_rtrim", 1, 1, TEXT),
-    "REPLACE": ("my_replace", 3, 3, TEXT),
-    "REVERSE": ("my_reverse", 1, 1, TEXT),
-    "REPEAT": ("my_repeat", 2, 2, TEXT),
-    "SPACE": ("my_space", 1, 1, TEXT),
-    "LPAD": ("my_lpad", 3, 3, TEXT),
-    "RPAD": ("my_rpad", 3, 3, TEXT),
-    "INSTR": ("my_instr", 2, 2, INT),
-    "LOCATE": ("my_locate", 2, 3, INT),
-    "ASCII": ("my_ascii", 1, 1, INT),
-    "ORD": ("my_ascii", 1, 1, INT),
-    "FIND_IN_SET": ("my_find_in_set", 2, 2, INT),
-    "STRCMP": ("my_strcmp", 2, 2, INT),
-    "INSERT": ("my_insert", 4, 4, TEXT),
-    "MD5": ("my_md5", 1, 1, TEXT),
-    "SHA": ("my_sha1", 1, 1, TEXT),
-    "SHA1": ("my_sha1", 1, 1, TEXT),
-    "SHA2": ("my_sha2", 2, 2, TEXT),
-    "CRC32": ("my_crc32", 1, 1, INT),
-    "REGEXP_LIKE": ("my_regexp", 2, 2, INT),
-    "REGEXP_REPLACE": ("my_regexp_replace", 3, 3, TEXT),
-    "REGEXP_SUBSTR": ("my_regexp_substr", 2, 2, TEXT),
-}
-_NUMBER_CALLS: Mapping[str, tuple[str, int, int, Kind | Callable[[Arguments], Kind]]] = {
-    "ABS": ("abs", 1, 1, _same),
-    "CEIL": ("my_ceil", 1, 1, _whole),
-    "CEILING": ("my_ceil", 1, 1, _whole),
-    "FLOOR": ("my_floor", 1, 1, _whole),
-    "SIGN": ("my_sign", 1, 1, INT),
-    "POW": ("my_pow", 2, 2, DOUBLE),
-    "POWER": ("my_pow", 2, 2, DOUBLE),
-    "SQRT": ("my_sqrt", 1, 1, DOUBLE),
-    "EXP": ("my_exp", 1, 1, DOUBLE),
-    "LN": ("my_ln", 1, 1, DOUBLE),
-    "LOG": ("my_log", 1, 2, DOUBLE),
-    "LOG2": ("my_log2", 1, 1, DOUBLE),
-    "LOG10": ("my_log10", 1, 1, DOUBLE),
-    "SIN": ("my_sin", 1, 1, DOUBLE),
-    "COS": ("my_cos", 1, 1, DOUBLE),
-    "TAN": ("my_tan", 1, 1, DOUBLE),
-    "PI": ("my_pi", 0, 0, DOUBLE),
-    "RAND": ("my_rand", 0, 1, DOUBLE),
-    "BIN": ("my_bin", 1, 1, TEXT),
-    "CHAR": ("my_char", 1, _MANY, TEXT),
-    "SEC_TO_TIME": ("my_sec_to_time", 1, 1, TIME),
-    "FROM_DAYS": ("my_from_days", 1, 1, DATE),
-    "MAKEDATE": ("my_makedate", 2, 2, DATE),
-    "SLEEP": ("my_sleep", 1, 1, INT),
-}
-_VALUE_CALLS: Mapping[str, tuple[str, int, int, Kind | Callable[[Arguments], Kind]]] = {
-    "YEAR": ("my_year", 1, 1, INT),
-    "MONTH": ("my_month", 1, 1, INT),
-    "DAY": ("my_day", 1, 1, INT),
-    "DAYOFMONTH": ("my_day", 1, 1, INT),
-    "HOUR": ("my_hour", 1, 1, INT),
-    "MINUTE": ("my_minute", 1, 1, INT),
-    "SECOND": ("my_second", 1, 1, INT),
-    "QUARTER": ("my_quarter", 1, 1, INT),
-    "WEEK": ("my_week", 1, 2, INT),
-    "WEEKOFYEAR": ("my_weekofyear", 1, 1, INT),
-    "WEEKDAY": ("my_weekday", 1, 1, INT),
-    "DAYOFWEEK": ("my_dayofweek", 1, 1, INT),
-    "DAYOFYEAR": ("my_dayofyear", 1, 1, INT),
-    "DAYNAME": ("my_dayname", 1, 1, TEXT),
-    "MONTHNAME": ("my_monthname", 1, 1, TEXT),
-    "DATE": ("my_date", 1, 1, DATE),
-    "TIME": ("my_time", 1, 1, TIME),
-    "TIMESTAMP": ("my_datetime", 1, 1, DATETIME),
-    "DATEDIFF": ("my_datediff", 2, 2, INT),
-    "LAST_DAY": ("my_last_day", 1, 1, DATE),
-    "TO_DAYS": ("my_to_days", 1, 1, INT),
-    "UNIX_TIMESTAMP": ("my_unix_timestamp", 0, 1, INT),
-    "FROM_UNIXTIME": ("my_from_unixtime", 1, 1, DATETIME),
-    "TIME_TO_SEC": ("my_time_to_sec", 1, 1, INT),
-    "TIMEDIFF": ("my_timediff", 2, 2, TIME),
-    "DATE_FORMAT": ("my_date_format", 2, 2, TEXT),
-    "STR_TO_DATE": ("my_str_to_date", 2, 2, DATETIME),
-    "NOW": ("my_now", 0, 1, DATETIME),
-    "SYSDATE": ("my_now", 0, 1, DATETIME),
-    "CURRENT_TIMESTAMP": ("my_now", 0, 1, DATETIME),
-    "LOCALTIME": ("my_now", 0, 1, DATETIME),
-    "UTC_TIMESTAMP": ("my_now", 0, 1, DATETIME),
-    "CURDATE": ("my_curdate", 0, 0, DATE),
-    "CURRENT_DATE": ("my_curdate", 0, 0, DATE),
-    "CURTIME": ("my_curtime", 0, 1, TIME),
-    "CURRENT_TIME": ("my_curtime", 0, 1, TIME),
-    "HEX": ("my_hex", 1, 1, TEXT),
-    "UNHEX": ("my_unhex", 1, 1, TEXT),
-    "LOAD_FILE": ("my_load_file", 1, 1, TEXT),
-}
-CALLS: dict[str, Call] = {
-    **{name: Call(f, least, most, "text", kind) for name, (f, least, most, kind) in _TEXT_CALLS.items()},
-    **{name: Call(f, least, most, "number", kind) for name, (f, least, most, kind) in _NUMBER_CALLS.items()},
-    **{name: Call(f, least, most, "value", kind) for name, (f, least, most, kind) in _VALUE_CALLS.items()},
-}
 
 
 def emit_call(node: exp.Expression, scope: Scope) -> Emitted:
     """A function call, aggregate, window or one of the calls with a syntax of their own."""
     if isinstance(node, exp.Window):
-        return emit_window(node, scope, PREFIX)
+        return emit_window(node, scope)
     form = _FORMS.get(type(node))
     if form is not None:
         return form(node, scope)
@@ -201,7 +68,7 @@ def emit_call(node: exp.Expression, scope: Scope) -> Emitted:
         return _named(str(node.this).removeprefix(PREFIX).upper(), node, scope)
     if isinstance(node, exp.Func):
         return _named(type(node).sql_names()[0], node, scope)
-    raise syntax_error(node.sql("mysql").replace(PREFIX, ""))
+    raise syntax_error(mysql_text(node))
 
 
 def _named(name: str, node: exp.Expression, scope: Scope) -> Emitted:
@@ -334,16 +201,16 @@ def _fixed(text: str, kind: Kind) -> Special:
 _SPECIAL: Mapping[str, tuple[int, int, Special]] = {
     "IF": (3, 3, _if),
     "IFNULL": (2, 2, _coalesce),
-    "COALESCE": (1, _MANY, _coalesce),
+    "COALESCE": (1, MANY, _coalesce),
     "NULLIF": (2, 2, _nullif),
     "ISNULL": (1, 1, _isnull),
-    "GREATEST": (2, _MANY, _extreme("max")),
-    "LEAST": (2, _MANY, _extreme("min")),
+    "GREATEST": (2, MANY, _extreme("max")),
+    "LEAST": (2, MANY, _extreme("min")),
     "ROUND": (1, 2, _round("my_round")),
     "TRUNCATE": (2, 2, _round("my_truncate")),
     "MOD": (2, 2, _mod),
-    "FIELD": (2, _MANY, _field),
-    "ELT": (2, _MANY, _elt),
+    "FIELD": (2, MANY, _field),
+    "ELT": (2, MANY, _elt),
     "FORMAT": (2, 2, _format),
     "DATE_ADD": (2, 2, _shift(False)),
     "ADDDATE": (2, 2, _shift(False)),
@@ -358,24 +225,22 @@ _SPECIAL: Mapping[str, tuple[int, int, Special]] = {
     "CONNECTION_ID": (0, 0, _fixed("1", INT)),
     "LAST_INSERT_ID": (0, 1, _fixed("0", INT)),
 }
-FUNCTION_NAMES = frozenset({*CALLS, *_SPECIAL, *AGGREGATES} - {"SUBSTR", "GROUP_CONCAT"})
+FUNCTION_NAMES = frozenset({*CALLS, *_SPECIAL, *AGGREGATES, *WINDOWS} - {"SUBSTR", "GROUP_CONCAT"})
 """Names that are marked before parsing; the others have a syntax that the parser reads itself."""
 
 
 def _like(node: exp.Expression, scope: Scope) -> Emitted:
-    pattern, escape = node.expression, "\\"
-    value = emit(node.this, scope)
-    wanted = emit(pattern, scope)
-    return build(f"my_like({as_text(value)}, {as_text(wanted)}, {quote_text(escape)})", INT, (value, wanted))
+    return _like_with(node, Emitted("'\\'", TEXT), scope)
 
 
 def _escaped_like(node: exp.Expression, scope: Scope) -> Emitted:
-    like = node.this
-    value, wanted = emit(like.this, scope), emit(like.expression, scope)
-    escape = emit(node.expression, scope)
-    return build(
-        f"my_like({as_text(value)}, {as_text(wanted)}, {as_text(escape)})", INT, (value, wanted, escape)
-    )
+    return _like_with(node.this, emit(node.expression, scope), scope)
+
+
+def _like_with(node: exp.Expression, escape: Emitted, scope: Scope) -> Emitted:
+    value, pattern = emit(node.this, scope), emit(node.expression, scope)
+    call = f"my_like({as_text(value)}, {as_text(pattern)}, {as_text(escape)})"
+    return build(f"(NOT {call})" if node.args.get("negate") else call, INT, (value, pattern, escape))
 
 
 def _regexp(node: exp.Expression, scope: Scope) -> Emitted:
@@ -405,8 +270,8 @@ def _position(node: exp.Expression, scope: Scope) -> Emitted:
 def _extract(node: exp.Expression, scope: Scope) -> Emitted:
     name = node.this.name.upper()
     call = CALLS.get(name)
-    if call is None or name not in _VALUE_CALLS:
-        raise syntax_error(node.sql("mysql"))
+    if call is None or name not in VALUE_CALLS:
+        raise syntax_error(mysql_text(node))
     return _native(name, call, [emit(node.expression, scope)])
 
 

@@ -261,6 +261,24 @@ def _from_unixtime(value: Cell) -> str | None:
     return _iso(datetime(1970, 1, 1) + timedelta(seconds=int(value)))
 
 
+_PLAIN: Mapping[str, Callable[..., Cell]] = {
+    "my_year": lambda m: m.year,
+    "my_month": lambda m: m.month,
+    "my_day": lambda m: m.day,
+    "my_quarter": lambda m: (m.month + 2) // 3,
+    "my_week": _week,
+    "my_weekofyear": lambda m: m.isocalendar().week,
+    "my_weekday": lambda m: m.weekday(),
+    "my_dayofweek": lambda m: m.isoweekday() % 7 + 1,
+    "my_dayofyear": lambda m: m.timetuple().tm_yday,
+    "my_dayname": lambda m: calendar.day_name[m.weekday()],
+    "my_monthname": lambda m: calendar.month_name[m.month],
+    "my_date": _date_text,
+    "my_datetime": _iso,
+    "my_last_day": _month_end,
+    "my_to_days": lambda m: m.toordinal() + _DAY_ZERO,
+    "my_date_format": _date_format,
+}
 DATE_FUNCTIONS: Mapping[str, Callable[..., Cell]] = {
     "my_date_operand": _operand,
     "my_shift": _shift,
@@ -281,25 +299,5 @@ DATE_FUNCTIONS: Mapping[str, Callable[..., Cell]] = {
     "my_hour": _clock(0),
     "my_minute": _clock(1),
     "my_second": _clock(2),
-    **{
-        name: _on_moment(function)
-        for name, function in {
-            "my_year": lambda m: m.year,
-            "my_month": lambda m: m.month,
-            "my_day": lambda m: m.day,
-            "my_quarter": lambda m: (m.month + 2) // 3,
-            "my_week": _week,
-            "my_weekofyear": lambda m: m.isocalendar().week,
-            "my_weekday": lambda m: m.weekday(),
-            "my_dayofweek": lambda m: m.isoweekday() % 7 + 1,
-            "my_dayofyear": lambda m: m.timetuple().tm_yday,
-            "my_dayname": lambda m: calendar.day_name[m.weekday()],
-            "my_monthname": lambda m: calendar.month_name[m.month],
-            "my_date": _date_text,
-            "my_datetime": _iso,
-            "my_last_day": _month_end,
-            "my_to_days": lambda m: m.toordinal() + _DAY_ZERO,
-            "my_date_format": _date_format,
-        }.items()
-    },
+    **{name: _on_moment(function) for name, function in _PLAIN.items()},
 }

@@ -1,15 +1,12 @@
-"""MySQL expressions as SQLite text: operators, comparisons by MySQL's rules, subqueries.
-
-Text compares without regard to case and accents, text beside a number becomes a number, text beside a date
-becomes a date, and exact decimals stay exact.
-"""
+"""MySQL expressions as SQLite text: operators, comparisons by MySQL's rules, subqueries."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from sqlglot import exp
 
+from perdure.environments.database.sqlite.arguments import refuse_unread
 from perdure.environments.database.sqlite.failure import (
     syntax_error,
     unsupported,
@@ -23,88 +20,36 @@ from perdure.environments.database.sqlite.kinds import (
     INT,
     NULL,
     TEXT,
-    TIME,
     Kind,
-    column_kind,
     decimal,
     unify,
 )
-from perdure.environments.database.sqlite.scope import Emitted, QueryText, Scope, gather
+from perdure.environments.database.sqlite.marking import mysql_text
+from perdure.environments.database.sqlite.operands import (
+    as_condition,
+    as_number,
+    as_text,
+    build,
+    cast_value,
+    coerced,
+    collated,
+    comparable,
+    compare,
+    quote_text,
+)
+from perdure.environments.database.sqlite.scope import Emitted, QueryText, Scope
 
 Handler = Callable[[exp.Expression, Scope], Emitted]
 
 
 def emit(node: exp.Expression, scope: Scope) -> Emitted:
     """One expression. Raises SqlFailure for what MySQL would refuse."""
+    refuse_unread(node)
     handler = _HANDLERS.get(type(node), scope.context.call)
     emitted = handler(node, scope)
     if emitted.loose and emitted.sql in scope.group_keys:
         return Emitted(emitted.sql, emitted.kind, (), emitted.aggregated, emitted.windowed)
     return emitted
-
-
-def build(sql: str, kind: Kind, parts: Sequence[Emitted]) -> Emitted:
-    """An expression made of others."""
-    loose, aggregated, windowed = gather(parts)
-    return Emitted(sql, kind, loose, aggregated, windowed)
-
-
-def quote_text(text: str) -> str:
-    """A SQLite string literal for any text."""
-    if "\0" in text:
-        return f"CAST(x'{text.encode('utf-8').hex()}' AS TEXT)"
-    return "'" + text.replace("'", "''") + "'"
-
-
-def quote_name(name: str) -> str:
-    """A SQLite identifier."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def as_number(value: Emitted) -> str:
-    """The value in a numeric context: text is read up to its first non-numeric character."""
-    if value.kind.is_number or value.kind == NULL:
-        return value.sql
-    return f"my_number({value.sql})"
-
-
-def as_text(value: Emitted) -> str:
-    """The value in a text context, with MySQL's formatting of numbers."""
-    if value.kind.name == "decimal":
-        return f"my_decimal_text({value.sql}, {value.kind.scale})"
-    if value.kind.name == "double":
-        return f"my_double_text({value.sql})"
-    if value.kind == INT:
-        return f"CAST({value.sql} AS TEXT)"
-    return value.sql
-
-
-def as_condition(value: Emitted) -> str:
-    """The value as a truth value."""
-    return as_number(value)
-
-
-def collated(value: Emitted) -> str:
-    """Text that compares, groups and sorts as MySQL's default collation; anything else unchanged."""
-    return f"({value.sql} COLLATE my_ci)" if value.kind == TEXT else value.sql
-
-
-def comparable(left: Emitted, right: Emitted) -> tuple[str, str]:
-    """Both operands in the common type in which MySQL compares them."""
-    kinds = (left.kind, right.kind)
-    for kind, other in (kinds, kinds[::-1]):
-        if kind.is_temporal and other == TEXT:
-            as_date = "my_date_operand({0}, '" + kind.name + "')"
-            return tuple(  # type: ignore[return-value]
-                as_date.format(v.sql) if v.kind == TEXT else v.sql for v in (left, right)
-            )
-        if kind.is_number and (other == TEXT or other.is_temporal):
-            return as_number(left), as_number(right)
-    if {kind.name for kind in kinds} == {"date", "datetime"}:
-        return f"my_datetime({left.sql})", f"my_datetime({right.sql})"
-    if TEXT in kinds:
-        return f"({left.sql} COLLATE my_ci)", right.sql
-    return left.sql, right.sql
 
 
 _COMPARISONS: Mapping[type[exp.Expression], str] = {
@@ -128,12 +73,6 @@ def _comparison(node: exp.Expression, scope: Scope) -> Emitted:
     return compare(_COMPARISONS[type(node)], left, right)
 
 
-def compare(operator: str, left: Emitted, right: Emitted) -> Emitted:
-    """A comparison of two emitted operands."""
-    a, b = comparable(left, right)
-    return build(f"({a} {operator} {b})", INT, (left, right))
-
-
 def _row_comparison(node: exp.Expression, scope: Scope) -> Emitted:
     lefts, rights = node.this.expressions, node.expression.expressions
     if len(lefts) != len(rights):
@@ -145,8 +84,8 @@ def _row_comparison(node: exp.Expression, scope: Scope) -> Emitted:
 
 
 def _quantified(node: exp.Expression, quantified: exp.Expression, scope: Scope) -> Emitted:
+    _refuse_limit(quantified.this)
     query = _nested(quantified.this, scope)
-    _refuse_limit(query)
     left = emit(node.this, scope)
     inner = Emitted('"q"."v"', query.kinds[0])
     test = compare(_COMPARISONS[type(node)], left, inner).sql
@@ -271,7 +210,7 @@ def _is(node: exp.Expression, scope: Scope) -> Emitted:
     if isinstance(other, exp.Boolean):
         word = "TRUE" if other.this else "FALSE"
         return build(f"({as_condition(value)} IS {word})", INT, (value,))
-    raise syntax_error(other.sql("mysql"))
+    raise syntax_error(mysql_text(other))
 
 
 def _between(node: exp.Expression, scope: Scope) -> Emitted:
@@ -301,8 +240,8 @@ def _in(node: exp.Expression, scope: Scope) -> Emitted:
 
 
 def _in_query(node: exp.Expression, query_node: exp.Expression, scope: Scope) -> Emitted:
+    _refuse_limit(query_node)
     query = _nested(query_node, scope)
-    _refuse_limit(query)
     outer = Emitted("", INT, query.loose)
     if isinstance(node.this, exp.Tuple):
         values = [emit(item, scope) for item in node.this.expressions]
@@ -321,8 +260,12 @@ def _in_query(node: exp.Expression, query_node: exp.Expression, scope: Scope) ->
     return build(f"({left} IN (SELECT {right} FROM ({rows})))", INT, (value, outer))
 
 
-def _refuse_limit(query: QueryText) -> None:
-    if query.limited:
+def _refuse_limit(node: exp.Expression) -> None:
+    while isinstance(node, exp.Subquery):
+        if node.args.get("limit") is not None:
+            break
+        node = node.this
+    if node.args.get("limit") is not None:
         raise unsupported("LIMIT & IN/ALL/ANY/SOME subquery")
 
 
@@ -370,37 +313,10 @@ def _case(node: exp.Expression, scope: Scope) -> Emitted:
     return build(f"({text} END)", kind, parts)
 
 
-def coerced(value: Emitted, kind: Kind) -> str:
-    """A value as a branch of an expression of this kind."""
-    return as_text(value) if kind == TEXT else value.sql
-
-
 def _cast(node: exp.Expression, scope: Scope) -> Emitted:
     value = emit(node.this, scope)
     target = node.args["to"].sql("mysql").upper()
     return cast_value(value, target)
-
-
-def cast_value(value: Emitted, target: str) -> Emitted:
-    """CAST and CONVERT to a MySQL type name."""
-    head = target.partition("(")[0].strip()
-    if head in ("SIGNED", "UNSIGNED", "BIGINT", "UBIGINT", "SIGNED INTEGER", "UNSIGNED INTEGER", "INT"):
-        function = "my_integer_prefix" if value.kind == TEXT else "my_round_half_up"
-        return build(f"{function}({value.sql})", INT, (value,))
-    kind = column_kind(target)
-    if kind.name == "decimal":
-        return build(f"my_round({as_number(value)}, {kind.scale})", kind, (value,))
-    if kind == DATE:
-        return build(f"my_date({value.sql})", DATE, (value,))
-    if kind == DATETIME:
-        return build(f"my_datetime({value.sql})", DATETIME, (value,))
-    if kind == TIME:
-        return build(f"my_time({value.sql})", TIME, (value,))
-    if kind == DOUBLE:
-        return build(f"CAST({as_number(value)} AS REAL)", DOUBLE, (value,))
-    length = target.partition("(")[2].rstrip(") ")
-    text = as_text(value)
-    return build(f"my_left({text}, {length})" if length.isdigit() else text, TEXT, (value,))
 
 
 def shift_date(value: Emitted, interval: exp.Expression, scope: Scope, *, backwards: bool) -> Emitted:

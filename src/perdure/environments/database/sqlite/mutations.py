@@ -10,19 +10,34 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from perdure.environments.database.sqlite.expressions import as_condition, collated, emit, quote_name
-from perdure.environments.database.sqlite.failure import SqlFailure, syntax_error, unknown_column
-from perdure.environments.database.sqlite.kinds import NULL
+from perdure.environments.database.sqlite.arguments import refuse_unread
+from perdure.environments.database.sqlite.expressions import emit
+from perdure.environments.database.sqlite.failure import (
+    SqlFailure,
+    syntax_error,
+    unknown_column,
+    unknown_database,
+)
+from perdure.environments.database.sqlite.kinds import INT, NULL, TEXT
+from perdure.environments.database.sqlite.marking import mysql_text
+from perdure.environments.database.sqlite.operands import (
+    as_condition,
+    as_number,
+    as_text,
+    collated,
+    quote_name,
+)
 from perdure.environments.database.sqlite.plan import Assignment, Delete, Insert, Query, Update
 from perdure.environments.database.sqlite.queries import add_ctes, emit_query, new_context
 from perdure.environments.database.sqlite.schema import ColumnDef, Schema, TableDef
 from perdure.environments.database.sqlite.scope import Emitted, Scope, Source
 from perdure.environments.database.sqlite.select import limit_text
-from perdure.environments.database.sqlite.sources import emit_from, part
+from perdure.environments.database.sqlite.sources import From, emit_from, emit_joins, part
 
 
 def plan_insert(node: exp.Expression, schema: Schema) -> Insert:
     """INSERT … VALUES, SET and SELECT. Raises SqlFailure."""
+    refuse_unread(node, {"this", "expression", "with", "conflict", "ignore"})
     target = node.this
     names = [item.name for item in target.expressions] if isinstance(target, exp.Schema) else []
     table_node = target.this if isinstance(target, exp.Schema) else target
@@ -46,9 +61,9 @@ def plan_insert(node: exp.Expression, schema: Schema) -> Insert:
 
 def _target(node: exp.Expression, schema: Schema) -> TableDef:
     if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
-        raise syntax_error(node.sql("mysql"))
+        raise syntax_error(mysql_text(node))
     if node.db and node.db != schema.database:
-        raise SqlFailure(1049, "42000", f"Unknown database '{node.db}'")
+        raise unknown_database(node.db)
     return schema.table(node.name)
 
 
@@ -92,21 +107,24 @@ def _value(node: exp.Expression, column: ColumnDef, scope: Scope) -> Emitted:
 
 def plan_update(node: exp.Expression, schema: Schema) -> Update:
     """UPDATE of one table or of joined tables. Raises SqlFailure."""
+    refuse_unread(node, {"this", "expressions", "where", "order", "limit", "with"})
     scope = Scope(new_context(schema))
     add_ctes(node, scope)
-    source = emit_from(node.this, node.args.get("joins") or [], scope)
+    pieces = emit_from(node.this, node.args.get("joins") or [], scope)
     scope.context.locked_table = scope.sources[0].table
     several = len(scope.sources) > 1
+    if not node.expressions:
+        raise syntax_error("")
     found: list[tuple[Source, ColumnDef, Emitted]] = []
     for item in node.expressions:
         if not isinstance(item, exp.EQ) or not isinstance(item.this, exp.Column):
-            raise syntax_error(item.sql("mysql"))
+            raise syntax_error(mysql_text(item))
         owner, column = _assigned_column(item.this, scope, schema)
         value = _value(item.expression, column, scope)
         found.append((owner, column, value))
         if not several:
             # A later assignment of the same UPDATE reads the new value.
-            scope.assigned[f"{quote_name(owner.alias)}.{quote_name(column.name)}"] = value.sql
+            scope.assigned[f"{quote_name(owner.alias)}.{quote_name(column.name)}"] = _stored(value, column)
     scope.assigned.clear()
     targets: list[tuple[str, int, tuple[Assignment, ...]]] = []
     values: list[str] = []
@@ -119,7 +137,14 @@ def plan_update(node: exp.Expression, schema: Schema) -> Update:
                 values.append(value.sql)
         targets.append((owner.table or "", position, tuple(assignments)))
     ids = [owner.order for owner in owners]
-    return Update(_reading(node, scope, source, [*ids, *values]), tuple(targets))
+    return Update(_reading(node, scope, pieces, [*ids, *values]), tuple(targets))
+
+
+def _stored(value: Emitted, column: ColumnDef) -> str:
+    """A new value as the column will hold it."""
+    if column.kind == INT and value.kind != INT:
+        return f"my_round_half_up({as_number(value)})"
+    return as_text(value) if column.kind == TEXT else value.sql
 
 
 def _assigned_column(node: exp.Column, scope: Scope, schema: Schema) -> tuple[Source, ColumnDef]:
@@ -140,9 +165,9 @@ def _assigned_column(node: exp.Column, scope: Scope, schema: Schema) -> tuple[So
     raise unknown_column(node.name, "field list")
 
 
-def _reading(node: exp.Expression, scope: Scope, source: str, columns: Sequence[str]) -> str:
+def _reading(node: exp.Expression, scope: Scope, pieces: From, columns: Sequence[str]) -> str:
     """The query that reads row ids and new values, in MySQL's order of rows."""
-    text = f"SELECT {', '.join(columns)} FROM {source}"
+    text = f"SELECT {', '.join(columns)} FROM {emit_joins(pieces, scope)}"
     where = part(node, "where")
     if where is not None:
         scope.clause = "where clause"
@@ -160,14 +185,15 @@ def _reading(node: exp.Expression, scope: Scope, source: str, columns: Sequence[
 
 def plan_delete(node: exp.Expression, schema: Schema) -> Delete:
     """DELETE from one table, or from some of joined tables. Raises SqlFailure."""
+    refuse_unread(node, {"this", "tables", "using", "where", "order", "limit", "with"})
     scope = Scope(new_context(schema))
     add_ctes(node, scope)
     using = node.args.get("using") or []
     listed = [*(node.args.get("tables") or []), *([node.this] if using else [])]
-    source = emit_from(using[0] if using else node.this, node.args.get("joins") or [], scope)
+    pieces = emit_from(using[0] if using else node.this, node.args.get("joins") or [], scope)
     owners = [_listed(item, scope) for item in listed] or [scope.sources[0]]
     scope.context.locked_table = owners[0].table
-    sql = _reading(node, scope, source, [owner.order for owner in owners])
+    sql = _reading(node, scope, pieces, [owner.order for owner in owners])
     return Delete(sql, tuple(owner.table or "" for owner in owners))
 
 

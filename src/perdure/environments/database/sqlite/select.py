@@ -11,13 +11,9 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from perdure.environments.database.sqlite.arguments import refuse_unread
 from perdure.environments.database.sqlite.dependencies import determined_columns
-from perdure.environments.database.sqlite.expressions import (
-    as_condition,
-    collated,
-    emit,
-    quote_name,
-)
+from perdure.environments.database.sqlite.expressions import emit
 from perdure.environments.database.sqlite.failure import (
     SqlFailure,
     mixed_with_aggregate,
@@ -26,8 +22,10 @@ from perdure.environments.database.sqlite.failure import (
     unknown_column,
 )
 from perdure.environments.database.sqlite.kinds import TEXT
+from perdure.environments.database.sqlite.marking import mysql_text
+from perdure.environments.database.sqlite.operands import as_condition, collated, quote_name
 from perdure.environments.database.sqlite.scope import Emitted, QueryText, Scope, gather
-from perdure.environments.database.sqlite.sources import emit_from, part
+from perdure.environments.database.sqlite.sources import emit_from, emit_joins, part
 
 
 @dataclass
@@ -57,18 +55,20 @@ def emit_select(
     """One SELECT inside its own scope. `plain` leaves the incidental order out (recursive parts);
     `sortable` adds the sort keys to the columns, so that ties can be put in filesort's order.
     """
-    _refuse_other_clauses(node)
+    refuse_unread(node, _CLAUSES)
+    if node.args.get("distinct") is not None:
+        refuse_unread(node.args["distinct"], frozenset())
     select = _Select(node, scope)
     source = part(node, "from")
     joins = node.args.get("joins") or []
-    if source is not None:
-        select.source = emit_from(source.this, joins, scope)
+    pieces = emit_from(source.this, joins, scope) if source is not None else []
+    _select_list(select)
     where = part(node, "where")
     if where is not None:
         scope.clause = "where clause"
         condition = emit(where.this, scope)
         select.where, select.filters = as_condition(condition), (condition,)
-    _select_list(select)
+    select.source = emit_joins(pieces, scope)
     _group_by(select)
     _having(select)
     _order_by(select)
@@ -84,29 +84,14 @@ def emit_select(
         tuple(item.kind for item in select.items),
         outer,
         single_row=(select.aggregated and not select.group) or source is None or limit == " LIMIT 1",
-        limited=bool(limit),
-        ordered=bool(select.order),
         sort_keys=tuple(key.kind for key, _ in select.order) if sortable else (),
     )
 
 
 _CLAUSES = frozenset(
-    {"expressions", "from", "from_", "joins", "where", "group", "having", "order", "limit", "offset"}
-    | {"distinct", "with", "with_", "locks", "hint", "operation_modifiers"}
+    {"expressions", "from", "joins", "where", "group", "having", "order", "limit", "offset", "distinct"}
+    | {"with", "locks", "hint", "operation_modifiers"}
 )
-
-
-def _refuse_other_clauses(node: exp.Expression) -> None:
-    for key, value in node.args.items():
-        if key == "into" and value:
-            raise SqlFailure(
-                1290,
-                "HY000",
-                "The MySQL server is running with the --secure-file-priv option so it cannot execute this "
-                "statement",
-            )
-        if value and key not in _CLAUSES:
-            raise syntax_error(node.sql("mysql").replace("fn:", ""))
 
 
 def _select_list(select: _Select) -> None:
@@ -133,11 +118,12 @@ def _expanded(node: exp.Expression, scope: Scope) -> list[tuple[str, Emitted]]:
         return _star(node, scope)
     if isinstance(node, exp.Column):
         return [(node.name, emit(node, scope))]
-    name = node.sql("mysql").replace("fn:", "")
+    name = mysql_text(node)
     return [(name, emit(node, scope))]
 
 
 def _star(node: exp.Expression, scope: Scope) -> list[tuple[str, Emitted]]:
+    refuse_unread(node.this if isinstance(node, exp.Column) else node, frozenset())
     table = node.args.get("table")
     wanted = table.name if isinstance(table, exp.Expression) else ""
     sources = [s for s in scope.sources if not wanted or s.alias == wanted]
@@ -248,7 +234,7 @@ def limit_text(node: exp.Expression) -> str:
         if clause is not None:
             value = clause.expression
             if not (isinstance(value, exp.Literal) and not value.is_string and value.name.isdigit()):
-                raise syntax_error(value.sql("mysql"))
+                raise syntax_error(mysql_text(value))
             texts.append(str(min(int(value.name), 2**63 - 1)))
     return f" LIMIT {' OFFSET '.join(texts)}"
 
@@ -284,7 +270,7 @@ def _assemble(select: _Select, limit: str, plain: bool, sortable: bool) -> str:
     if select.where:
         text += f" WHERE {select.where}"
     if select.group:
-        text += " GROUP BY " + ", ".join(_group_key(key) for key in select.group)
+        text += " GROUP BY " + ", ".join(_group_key(key, select.scope) for key in select.group)
     if select.having:
         text += f" HAVING {select.having}"
     order = [f"{collated(key)} {'DESC' if down else 'ASC'}" for key, down in select.order]
@@ -294,9 +280,11 @@ def _assemble(select: _Select, limit: str, plain: bool, sortable: bool) -> str:
     return text + limit
 
 
-def _group_key(key: Emitted) -> str:
-    # SQLite reads a bare number as a column position; a constant key is any expression.
-    return collated(key) if not key.sql.isdigit() else f"({key.sql} + 0)"
+def _group_key(key: Emitted, scope: Scope) -> str:
+    # SQLite takes a bare number for a column's position and cannot group by an outer query's column; both
+    # are constant here, so that any constant makes the same one group.
+    own = any(owner == scope.id for owner, _ in key.loose)
+    return collated(key) if own else "'constant'"
 
 
 def same_arity(kinds: Sequence[object], others: Sequence[object]) -> None:

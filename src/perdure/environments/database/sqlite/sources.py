@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
 
 from sqlglot import exp
 
-from perdure.environments.database.sqlite.expressions import as_condition, emit, quote_name
+from perdure.environments.database.sqlite.arguments import refuse_unread
+from perdure.environments.database.sqlite.expressions import emit
 from perdure.environments.database.sqlite.failure import (
     SqlFailure,
     syntax_error,
@@ -15,6 +18,8 @@ from perdure.environments.database.sqlite.failure import (
     unknown_table,
 )
 from perdure.environments.database.sqlite.kinds import Kind
+from perdure.environments.database.sqlite.marking import mysql_text
+from perdure.environments.database.sqlite.operands import as_condition, quote_name
 from perdure.environments.database.sqlite.scope import Scope, Source, SourceColumn
 
 ORDER_COLUMN = "my_n"
@@ -27,27 +32,57 @@ def part(node: exp.Expression, key: str) -> exp.Expression | None:
     return found if isinstance(found, exp.Expression) else None
 
 
-def emit_from(first: exp.Expression, joins: Sequence[exp.Expression], scope: Scope) -> str:
-    """The text after FROM; adds every source to the scope."""
-    pieces = [_item(first, scope)]
-    pieces += [_join(join, scope) for join in joins]
-    return " ".join(pieces)
+@dataclass(frozen=True)
+class _On:
+    """An ON condition, to be read when the select list has been: MySQL reports errors in that order."""
+
+    condition: exp.Expression
+    sources: int
+    """How many sources it may name."""
 
 
-def _item(node: exp.Expression, scope: Scope) -> str:
+From: TypeAlias = list[str | _On]
+"""The text after FROM, its ON conditions still as trees."""
+
+
+def emit_from(first: exp.Expression, joins: Sequence[exp.Expression], scope: Scope) -> From:
+    """Add every source to the scope; `emit_joins` gives the text."""
+    pieces = _item(first, scope)
+    for join in joins:
+        pieces += _join(join, scope)
+    return pieces
+
+
+def emit_joins(pieces: From, scope: Scope) -> str:
+    """The text after FROM, with its ON conditions read in the scope."""
+    clause, scope.clause = scope.clause, "on clause"
+    sources, texts = scope.sources, []
+    for piece in pieces:
+        if isinstance(piece, str):
+            texts.append(piece)
+            continue
+        scope.sources = sources[: piece.sources]
+        texts.append(f"ON {as_condition(emit(piece.condition, scope))}")
+    scope.sources, scope.clause = sources, clause
+    return " ".join(texts)
+
+
+def _item(node: exp.Expression, scope: Scope) -> From:
     if isinstance(node, exp.Table):
         text, source = _table(node, scope)
     elif isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table):
-        return emit_from(node.this, [*(node.this.args.get("joins") or ()), *_joins(node)], scope)
+        return emit_from(node.this, _joins(node), scope)
     elif isinstance(node, exp.Subquery):
         text, source = _derived(node, scope)
     else:
-        raise syntax_error(node.sql("mysql"))
+        raise syntax_error(mysql_text(node))
     if any(s.alias == source.alias for s in scope.sources):
         raise SqlFailure(1066, "42000", f"Not unique table/alias: '{source.alias}'")
     scope.sources.append(source)
-    inner = _joins(node)
-    return " ".join([text, *(_join(join, scope) for join in inner)])
+    pieces: From = [text]
+    for join in _joins(node):
+        pieces += _join(join, scope)
+    return pieces
 
 
 def _joins(node: exp.Expression) -> list[exp.Expression]:
@@ -55,8 +90,9 @@ def _joins(node: exp.Expression) -> list[exp.Expression]:
 
 
 def _table(node: exp.Table, scope: Scope) -> tuple[str, Source]:
+    refuse_unread(node, {"this", "db", "alias", "joins", "hints"})
     if not isinstance(node.this, exp.Identifier):
-        raise syntax_error(node.sql("mysql"))
+        raise syntax_error(mysql_text(node))
     name, database = node.name, node.db
     alias = node.alias or name
     cte = scope.cte(name) if not database else None
@@ -128,13 +164,14 @@ def check_distinct_names(names: Sequence[str]) -> None:
         seen.add(name.lower())
 
 
-def _join(node: exp.Expression, scope: Scope) -> str:
+def _join(node: exp.Expression, scope: Scope) -> From:
+    refuse_unread(node, {"this", "side", "kind", "on", "using", "method"})
     side = str(node.args.get("side") or "").upper()
     kind = str(node.args.get("kind") or "").upper()
     method = str(node.args.get("method") or "").upper()
     condition, using = node.args.get("on"), node.args.get("using") or []
     if side not in ("", "LEFT", "RIGHT") or kind not in ("", "INNER", "CROSS", "OUTER", "STRAIGHT"):
-        raise syntax_error(node.sql("mysql"))
+        raise syntax_error(mysql_text(node))
     if side and condition is None and not using and method != "NATURAL":
         raise syntax_error("")
     before = list(scope.sources)
@@ -145,17 +182,13 @@ def _join(node: exp.Expression, scope: Scope) -> str:
     else:
         names = [column.name for column in using]
         _check_using(names, before, scope)
-    text = f"{side} JOIN {item}".strip()
+    pieces: From = [f"{side} JOIN".strip(), *item]
     if names:
         scope.merged = scope.merged | {name.lower() for name in names}
-        return f"{text} USING ({', '.join(quote_name(n) for n in names)})"
-    if condition is None:
-        return text
-    clause, scope.clause = scope.clause, "on clause"
-    try:
-        return f"{text} ON {as_condition(emit(condition, scope))}"
-    finally:
-        scope.clause = clause
+        pieces.append(f"USING ({', '.join(quote_name(n) for n in names)})")
+    elif condition is not None:
+        pieces.append(_On(condition, len(scope.sources)))
+    return pieces
 
 
 def _check_using(names: Sequence[str], before: Sequence[Source], scope: Scope) -> None:

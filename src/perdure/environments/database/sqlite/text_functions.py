@@ -9,15 +9,17 @@ import zlib
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 
-from perdure.environments.database.sqlite.failure import SqlFailure
+from perdure.environments.database.sqlite.failure import SqlFailure, interrupted
 from perdure.environments.database.sqlite.number_functions import number
 
 Cell = int | float | str | bytes | None
 
-MAX_TEXT = 4_000_000
+MAX_TEXT = 1_000_000
 """Longest text that a function builds; beyond it the result is NULL, as with `max_allowed_packet`."""
-MAX_REGEXP_WORK = 20_000_000
-"""Bound on subject length to the power of unbounded repeats, before a match is refused."""
+MAX_REGEXP_WORK = 200_000_000
+"""Bound on the steps that backtracking may take, before a match is refused."""
+MAX_LIKE_WORK = 10_000_000
+"""Bound on text length times pattern length."""
 
 _PUNCTUATION = "_-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$"
 _RANKS = {ord(c): chr(0x21 + i) for i, c in enumerate(_PUNCTUATION)}
@@ -118,11 +120,12 @@ def _trim(text: Cell, what: Cell, side: Cell) -> str:
     value, mark = _text(text), _text(what)
     if not mark:
         return value
-    while side in ("BOTH", "LEADING") and value.startswith(mark):
-        value = value[len(mark) :]
-    while side in ("BOTH", "TRAILING") and value.endswith(mark):
-        value = value[: -len(mark)]
-    return value
+    start, end = 0, len(value)
+    while side in ("BOTH", "LEADING") and value.startswith(mark, start):
+        start += len(mark)
+    while side in ("BOTH", "TRAILING") and end - len(mark) >= start and value.endswith(mark, start, end):
+        end -= len(mark)
+    return value[start:end]
 
 
 def _repeat(text: Cell, count: Cell) -> str | None:
@@ -179,6 +182,8 @@ def like(text: Cell, pattern: Cell, escape: Cell = "\\") -> int | None:
     """LIKE under the default collation, in time proportional to text times pattern."""
     if text is None or pattern is None:
         return None
+    if len(_text(text)) * len(_text(pattern)) > MAX_LIKE_WORK:
+        raise interrupted()
     tokens = _like_tokens(_text(pattern), _text(escape or "\\"))
     return int(_wildcard_match(_text(text), tokens))
 
@@ -218,14 +223,15 @@ def _wildcard_match(text: str, tokens: tuple[str, ...]) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _compiled(pattern: str) -> tuple[re.Pattern[str], int]:
-    """A case-insensitive pattern and how many unbounded repeats it has. Raises SqlFailure."""
+def _compiled(pattern: str) -> tuple[re.Pattern[str], int, int]:
+    """A case-insensitive pattern, how many repeats it has and how many options. Raises SqlFailure."""
     bare = re.sub(r"\\.|\[\^?\]?[^\]]*\]", "x", pattern)
-    repeats = len(re.findall(r"[*+]|\{\d+,\d*\}", bare))
-    if re.search(r"\([^()]*(?:[*+]|\{\d+,)[^()]*\)(?:[*+]|\{\d)|\)\)+(?:[*+]|\{\d)", bare):
-        repeats = 99  # a repeat inside a repeat can take exponential time
+    repeats = len(re.findall(r"[*+]|\{\d*,\d*\}", bare))
+    options = bare.count("?")
+    if re.search(r"\([^()]*(?:[*+?|]|\{\d*,)[^()]*\)(?:[*+]|\{\d)|\)\)+(?:[*+]|\{\d)", bare):
+        repeats = 99  # a choice inside a repeat can take exponential time
     try:
-        return re.compile(pattern, re.IGNORECASE), repeats
+        return re.compile(pattern, re.IGNORECASE), repeats, options
     except (re.error, RecursionError, OverflowError):
         raise SqlFailure(3685, "HY000", "Illegal argument to a regular expression.") from None
 
@@ -233,8 +239,9 @@ def _compiled(pattern: str) -> tuple[re.Pattern[str], int]:
 def _checked(text: str, pattern: str) -> re.Pattern[str]:
     if len(pattern) > 1000:
         raise SqlFailure(3685, "HY000", "Illegal argument to a regular expression.")
-    compiled, repeats = _compiled(pattern)
-    if repeats > 1 and len(text) > 1 and len(text) ** min(repeats, 40) > MAX_REGEXP_WORK:
+    compiled, repeats, options = _compiled(pattern)
+    steps = max(2, len(text)) ** (1 + min(repeats, 40)) * 2 ** min(options, 60)
+    if repeats + options and steps > MAX_REGEXP_WORK:
         raise SqlFailure(3699, "HY000", "Timeout exceeded in regular expression match.")
     return compiled
 
@@ -253,47 +260,45 @@ def _regexp_substr(text: Cell, pattern: Cell) -> str | None:
     return found.group() if found else None
 
 
+_PLAIN: Mapping[str, Callable[..., Cell]] = {
+    "my_key": lambda t: collation_key(_text(t)),
+    "my_concat": _concat,
+    "my_length": lambda t: len(_text(t).encode()),
+    "my_upper": lambda t: _text(t).upper(),
+    "my_lower": lambda t: _text(t).lower(),
+    "my_left": _left,
+    "my_right": _right,
+    "my_substring": _substring,
+    "my_substring_index": _substring_index,
+    "my_ltrim": lambda t: _text(t).lstrip(" "),
+    "my_rtrim": lambda t: _text(t).rstrip(" "),
+    "my_trim": _trim,
+    "my_replace": _replace,
+    "my_reverse": lambda t: _text(t)[::-1],
+    "my_repeat": _repeat,
+    "my_space": lambda n: _repeat(" ", _whole(n)),
+    "my_lpad": lambda t, n, f: _pad(t, n, f, left=True),
+    "my_rpad": lambda t, n, f: _pad(t, n, f, left=False),
+    "my_instr": lambda t, part: _locate(part, t),
+    "my_locate": _locate,
+    "my_ascii": lambda t: _text(t).encode()[0] if _text(t) else 0,
+    "my_find_in_set": _find_in_set,
+    "my_strcmp": lambda a, b: collate(_text(a), _text(b)),
+    "my_insert": _insert,
+    "my_md5": lambda t: hashlib.md5(_text(t).encode()).hexdigest(),
+    "my_sha1": lambda t: hashlib.sha1(_text(t).encode()).hexdigest(),
+    "my_sha2": _sha2,
+    "my_crc32": lambda t: zlib.crc32(_text(t).encode()),
+    "my_hex": _hex,
+    "my_unhex": _unhex,
+    "my_regexp": _regexp,
+    "my_regexp_replace": _regexp_replace,
+    "my_regexp_substr": _regexp_substr,
+}
 TEXT_FUNCTIONS: Mapping[str, Callable[..., Cell]] = {
     "my_concat_ws": _concat_ws,
     "my_like": like,
     "my_load_file": lambda path: None,
     "my_tuple": lambda *parts: None if None in parts else repr(parts),
-    **{
-        name: _strict(function)
-        for name, function in {
-            "my_key": lambda t: collation_key(_text(t)),
-            "my_concat": _concat,
-            "my_length": lambda t: len(_text(t).encode()),
-            "my_upper": lambda t: _text(t).upper(),
-            "my_lower": lambda t: _text(t).lower(),
-            "my_left": _left,
-            "my_right": _right,
-            "my_substring": _substring,
-            "my_substring_index": _substring_index,
-            "my_ltrim": lambda t: _text(t).lstrip(" "),
-            "my_rtrim": lambda t: _text(t).rstrip(" "),
-            "my_trim": _trim,
-            "my_replace": _replace,
-            "my_reverse": lambda t: _text(t)[::-1],
-            "my_repeat": _repeat,
-            "my_space": lambda n: _repeat(" ", _whole(n)),
-            "my_lpad": lambda t, n, f: _pad(t, n, f, left=True),
-            "my_rpad": lambda t, n, f: _pad(t, n, f, left=False),
-            "my_instr": lambda t, part: _locate(part, t),
-            "my_locate": _locate,
-            "my_ascii": lambda t: _text(t).encode()[0] if _text(t) else 0,
-            "my_find_in_set": _find_in_set,
-            "my_strcmp": lambda a, b: collate(_text(a), _text(b)),
-            "my_insert": _insert,
-            "my_md5": lambda t: hashlib.md5(_text(t).encode()).hexdigest(),
-            "my_sha1": lambda t: hashlib.sha1(_text(t).encode()).hexdigest(),
-            "my_sha2": _sha2,
-            "my_crc32": lambda t: zlib.crc32(_text(t).encode()),
-            "my_hex": _hex,
-            "my_unhex": _unhex,
-            "my_regexp": _regexp,
-            "my_regexp_replace": _regexp_replace,
-            "my_regexp_substr": _regexp_substr,
-        }.items()
-    },
+    **{name: _strict(function) for name, function in _PLAIN.items()},
 }
