@@ -184,3 +184,8 @@ def test_every_valid_document_of_the_suite_is_read_as_a_value() -> None:
 def test_the_reasoning_is_not_part_of_the_quoted_answer() -> None:
     broken = reply({}, "").replace('"action": ""', '"action" 1')
     assert "secret" not in answer_text(f"secret thoughts\n{broken}")
+
+
+def test_an_answer_that_was_cut_off_is_quoted_from_its_beginning() -> None:
+    text = 'thoughts\n```json\n{"state_patch": {"stock": 1}, "action": "g'
+    assert answer_text(text) == '{"state_patch": {"stock": 1}, "action": "g'

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from perdure.state import FailureClass, Guards
+from perdure.state import FailureClass, Guards, StateRuntime
 from tests.state.places import after, refused, reply, runtime
 
 SHELVES = {"inventory": {f"shelf_{i}": f"item_{i}" for i in range(20)}, "inbound": list("abcdefgh")}
@@ -60,6 +60,19 @@ def test_small_containers_may_be_emptied() -> None:
     small = {"inventory": {"shelf_1": "a"}, "orders": [{"id": 1, "item": "a"}]}
     state = after(runtime(small), {"inventory": {"shelf_1": None}, "orders": []}, "1: shelf_1 is empty")
     assert state["inventory"] == {}
+
+
+def test_a_declared_field_is_emptied_without_being_named() -> None:
+    world = StateRuntime(
+        {
+            "type": "object",
+            "properties": {
+                "box": {"type": "object", "properties": {"lid": {"type": "string"}}, "default": {}}
+            },
+        }
+    )
+    after(world, {"box": {"lid": "open"}})
+    assert after(world, {"box": {"lid": None}}, step=2) == {"box": {}}
 
 
 def test_every_guard_can_be_turned_off() -> None:

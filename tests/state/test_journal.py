@@ -151,6 +151,8 @@ def test_a_state_that_grows_too_large_is_refused() -> None:
     world = runtime()
     failure = refused(world, reply({"note": "x" * 250_000}))
     assert (failure.kind, failure.code) == (FailureClass.SCHEMA, "size")
+    huge = runtime({"note": "x" * 10_000_000})
+    assert refused(huge, reply({"stock": 1})).code == "size", "a state that was too large from the start"
 
 
 @pytest.mark.parametrize("key", ["", "a\nb", "$x", "k" * 300])

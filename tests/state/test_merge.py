@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from perdure.state import StateRuntime
 from perdure.state.changes import same
 from perdure.state.merge import ListPolicy, merge
 from perdure.state.paths import Path
@@ -154,3 +155,14 @@ def test_a_malformed_replacement_is_a_failure_of_form(patch: Any) -> None:
 def test_the_whole_state_cannot_be_replaced() -> None:
     failure = refused(runtime(), reply({"$replace": True, "value": {}}))
     assert failure.kind is FailureClass.OVERWRITE
+
+
+def test_the_word_for_replacing_is_never_stored() -> None:
+    world = StateRuntime(
+        {"type": "object", "properties": {"any": {"default": None}, "list": {"default": []}}}
+    )
+    for patch in (
+        {"list": [{"$replace": True, "value": 1}]},
+        {"any": {"$replace": True, "value": {"$replace": True, "value": 1}}},
+    ):
+        assert refused(world, reply(patch)).code == "forbidden_key"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.state import FailureClass
+from perdure.state import FailureClass, StateRuntime
 from perdure.state.paths import parse_path, parse_pointer, pointer
 from tests.state.places import after, refused, reply, runtime
 
@@ -97,6 +97,10 @@ def test_an_item_of_a_list_is_named_by_id_never_by_position() -> None:
         ({"op": "set", "path": "/stock/deep", "value": 1}, FailureClass.SCHEMA, "not_a_container"),
         ({"op": "set", "path": "/stock", "value": "many"}, FailureClass.SCHEMA, "invalid_state"),
         ({"op": "append", "path": "/stock", "value": 1}, FailureClass.SCHEMA, "not_a_list"),
+        ({"op": "set", "path": "/inventory/$replace", "value": "x"}, FailureClass.SCHEMA, "forbidden_key"),
+        ({"op": "set", "path": "/inventory/a\nb", "value": "x"}, FailureClass.SCHEMA, "forbidden_key"),
+        ({"op": "set", "path": "/inventory/", "value": "x"}, FailureClass.SCHEMA, "forbidden_key"),
+        ({"op": "set", "path": ["inventory"] * 1000, "value": "x"}, FailureClass.SCHEMA, "depth"),
         ({"op": "incr", "path": "/note"}, FailureClass.SCHEMA, "not_a_number"),
         ({"op": "incr", "path": "/stock", "value": "x"}, FailureClass.SCHEMA, "not_a_number"),
         ({"op": "set", "path": "/inventory", "value": {}}, FailureClass.OVERWRITE, "replaced_container"),
@@ -130,6 +134,14 @@ def test_what_cannot_be_done_is_classified(operation: Any, kind: FailureClass, c
 def test_replace_is_asked_for_with_a_word() -> None:
     state = operate({"op": "set", "path": "/inventory", "value": {"t": "y"}, "replace": True})
     assert state["inventory"] == {"t": "y"}
+
+
+def test_a_count_never_becomes_infinite() -> None:
+    world = StateRuntime(
+        {"type": "object", "properties": {"n": {"type": "number", "default": 1.5e308}}}, patch_mode="ops"
+    )
+    failure = refused(world, reply([{"op": "incr", "path": "/n", "value": 1.5e308}]))
+    assert (failure.kind, failure.code) == (FailureClass.SCHEMA, "size")
 
 
 OPERATION = st.fixed_dictionaries(

@@ -75,6 +75,9 @@ def extract(reply: str, *, max_chars: int, max_depth: int) -> Extracted:
 
 def answer_text(reply: str) -> str:
     """The part of a reply that was meant as the answer, without the reasoning; else the whole reply."""
+    for start in _balanced(reply)[1]:
+        if _ENVELOPE_START.match(reply, start):
+            return reply[start:]
     return next((text for text, _ in _candidates(reply)), reply)
 
 

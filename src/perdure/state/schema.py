@@ -65,16 +65,17 @@ class StateSchema:
 
     def null_is_a_value(self, path: Path) -> bool:
         """A declared field that may be null: null empties it, as nothing else could."""
-        if not self._is_declared(path):
+        if not self.is_field(path):
             return False
         node = self.nodes.at(path)
         return node is not None and any(type_of(option) == "null" for option in self.nodes.alternatives(node))
 
     def undeletable(self, path: Path) -> bool:
         """Root fields and other required fields stay."""
-        return self._is_declared(path) and (len(path) == 1 or path[-1] in self._required(path[:-1]))
+        return self.is_field(path) and (len(path) == 1 or path[-1] in self._required(path[:-1]))
 
-    def _is_declared(self, path: Path) -> bool:
+    def is_field(self, path: Path) -> bool:
+        """Whether the last key of a path is a declared field, not an entry that patches make."""
         parent = self.nodes.at(path[:-1])
         if parent is None:
             return False
