@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from perdure.state import Failure, FailureClass, Guards, PatchJournal, Proposal
 from perdure.state.changes import Change, apply_changes, diff, same
 from perdure.state.journal import state_hash
+from perdure.state.patch import PatchMode
 from perdure.state.paths import lookup
 from tests.state.places import after, propose, refused, reply, runtime
-from tests.state.test_merge import OBJECTS
+from tests.state.test_merge import OBJECTS, VALUES
 
 PATCHES = st.fixed_dictionaries(
     {},
@@ -77,6 +78,24 @@ def test_every_state_is_rebuilt_and_every_field_knows_its_step(steps: list[tuple
         values[path] = [lookup(states[step], path), lookup(states[len(steps)], path)]
         assert same(*values[path]), f"{path} has the value that step {step} gave it"
     assert journal.provenance() == world.journal.provenance()
+
+
+ANY_PATCH = st.dictionaries(
+    st.sampled_from(["inventory", "inbound", "log", "orders", "stock", "note", "other", "$replace"]), VALUES
+)
+
+
+@given(ANY_PATCH, st.sampled_from(["merge", "rewrite"]))
+def test_any_patch_is_a_proposal_or_a_classified_failure_and_touches_nothing(
+    patch: Any, mode: PatchMode
+) -> None:
+    world = runtime({"inventory": {"a": "x"}, "orders": [{"id": 1, "item": "u"}]}, patch_mode=mode)
+    before, initial = world.state_text, json.dumps(world.journal.initial)
+    outcome = propose(world, reply(patch), "a b c")
+    assert (world.state_text, json.dumps(world.journal.initial)) == (before, initial)
+    if isinstance(outcome, Proposal):
+        assert same(world.schema.complete(outcome.state), outcome.state), "what is proposed is valid"
+        assert same(apply_changes(dict(world.state), outcome.changes), outcome.state)
 
 
 def test_the_last_step_that_wrote_a_field_is_named_with_its_patch() -> None:
