@@ -328,6 +328,16 @@ def test_a_restore_reads_one_snapshot_and_the_deltas_after_it(
     assert tally.ids == [str(i) for i in range(7)]
 
 
+def test_a_callback_with_nothing_to_say_takes_no_room(tmp_path: Path) -> None:
+    class Silent(Callback):
+        pass
+
+    past = play(tmp_path, [DONE], [Silent(), Tally()], tasks=1, snapshot_every=1)
+    assert past.line(0)["callbacks"] == {"tally": "0"}
+    snapshot = json.loads((tmp_path / "snapshots" / "00000001.json").read_text())
+    assert snapshot["callbacks"] == {"tally": ["0"]}
+
+
 def test_a_snapshot_that_was_due_when_the_process_died_is_written_at_once(tmp_path: Path) -> None:
     environment = CounterEnvironment(tasks=2)
     play(tmp_path, callbacks=[Tally()], environment=environment, snapshot_every=2)

@@ -83,6 +83,12 @@ def test_errors_have_mysqls_code_state_and_words(shop: SqliteEngine, sql: str, e
     ("sql", "code", "words"),
     [
         (
+            "SELECT name FROM stock GROUP BY name ORDER BY price",
+            1055,
+            "Expression #1 of ORDER BY clause is not in GROUP BY",
+        ),
+        ("SELECT DISTINCT name FROM stock ORDER BY price", 3065, "which is not in SELECT list"),
+        (
             "SELECT id, COUNT(*) FROM stock GROUP BY name",
             1055,
             "Expression #1 of SELECT list is not in GROUP BY",
@@ -109,6 +115,8 @@ def test_only_full_group_by(shop: SqliteEngine, sql: str, code: int, words: str)
         "SELECT name, UPPER(name), COUNT(*) + 1 FROM stock GROUP BY name",
         "SELECT price * 2, COUNT(*) FROM stock GROUP BY price * 2",
         "SELECT MAX(id), 'x' FROM stock",
+        "SELECT MAX(id) FROM stock ORDER BY price",
+        "SELECT DISTINCT name, price FROM stock ORDER BY price * 2, name",
         "SELECT ANY_VALUE(name), maker FROM stock GROUP BY maker",
     ],
 )
@@ -130,6 +138,8 @@ def test_what_a_group_determines_may_be_selected(shop: SqliteEngine, sql: str) -
         "SELECT * FROM stock LEFT JOIN makers",
         "SELECT 1; SELECT 2",
         "SELECT id::text FROM stock",
+        "SELECT id AS rank FROM stock",
+        "SELECT * FROM show",
         "SELECT DISTINCT ON (id) name FROM stock",
         "SELECT * EXCEPT (id) FROM stock",
         "SELECT id FROM stock QUALIFY id > 1",

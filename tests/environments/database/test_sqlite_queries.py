@@ -32,6 +32,7 @@ def test_it_is_a_sql_engine(engine: SqliteEngine) -> None:
         ("SELECT id FROM stock WHERE name IN ('RUG', 'desk')", ((2,), (5,))),
         ('SELECT id FROM stock WHERE name = "rug"', ((5,),)),
         ("SELECT name FROM stock ORDER BY price DESC LIMIT 1, 2", (("lamp",), ("Chair",))),
+        ("SELECT 1 + 1 FROM DUAL", ((2,),)),
         ("SELECT DISTINCT name FROM stock", (("Lamp",), ("desk",), ("Chair",), ("rug",))),
         ("SELECT name, COUNT(*) FROM stock GROUP BY name HAVING COUNT(*) > 1", (("Lamp", 2),)),
         ("SELECT maker, SUM(price) AS s FROM stock GROUP BY 1 HAVING s > 100", ((7, 150),)),

@@ -14,6 +14,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from perdure.environments.database.sqlite.calls import FUNCTION_NAMES
 from perdure.environments.database.sqlite.failure import SqlFailure, denied, syntax_error
 from perdure.environments.database.sqlite.marking import PREFIX
+from perdure.environments.database.sqlite.reserved_words import misused_word
 
 MAX_STATEMENT = 200_000
 """Longest statement in characters; a longer one is refused like an oversized packet."""
@@ -85,6 +86,9 @@ def parse_statement(sql: str) -> exp.Expression:
         if token.token_type in _FOREIGN:
             raise syntax_error(sql[token.start :], token.line)
     _check_verb(tokens[0], sql)
+    word = misused_word(tokens)
+    if word is not None:
+        raise syntax_error(sql[word.start :], word.line)
     marked = _mark_functions(tokens)
     tree = _parse(marked, sql)
     if not isinstance(tree, exp.Expression):

@@ -17,6 +17,7 @@ from perdure.environments.database.sqlite.expressions import emit
 from perdure.environments.database.sqlite.failure import (
     SqlFailure,
     mixed_with_aggregate,
+    not_in_distinct,
     not_in_group_by,
     syntax_error,
     unknown_column,
@@ -25,7 +26,7 @@ from perdure.environments.database.sqlite.kinds import TEXT
 from perdure.environments.database.sqlite.marking import mysql_text
 from perdure.environments.database.sqlite.operands import as_condition, collated, quote_name
 from perdure.environments.database.sqlite.scope import Emitted, QueryText, Scope, gather
-from perdure.environments.database.sqlite.sources import emit_from, emit_joins, part
+from perdure.environments.database.sqlite.sources import emit_from, emit_joins, is_dual, part
 
 
 @dataclass
@@ -60,6 +61,8 @@ def emit_select(
         refuse_unread(node.args["distinct"], frozenset())
     select = _Select(node, scope)
     source = part(node, "from")
+    if source is not None and is_dual(source.this):
+        source = None
     joins = node.args.get("joins") or []
     pieces = emit_from(source.this, joins, scope) if source is not None else []
     _select_list(select)
@@ -72,6 +75,7 @@ def emit_select(
     _group_by(select)
     _having(select)
     _order_by(select)
+    _check_distinct(select)
     _check_groups(select)
     limit = limit_text(node)
     sortable = sortable and bool(select.order) and not limit and not select.distinct
@@ -207,6 +211,18 @@ def _order_by(select: _Select) -> None:
     select.aggregated = select.aggregated or any(key.aggregated for key, _ in keys)
 
 
+def _check_distinct(select: _Select) -> None:
+    """With DISTINCT, ORDER BY reads columns of the select list only."""
+    if not select.distinct or select.aggregated:
+        return
+    listed = {item.sql for item in select.items}
+    columns = {found for item in select.items for found in item.loose}
+    for position, (key, _) in enumerate(select.order, 1):
+        for owner, column in key.loose:
+            if key.sql not in listed and owner == select.scope.id and (owner, column) not in columns:
+                raise not_in_distinct(position, column)
+
+
 def _check_groups(select: _Select) -> None:
     """ONLY_FULL_GROUP_BY, part of MySQL 8's default mode."""
     if not select.aggregated:
@@ -214,7 +230,8 @@ def _check_groups(select: _Select) -> None:
     scope = select.scope
     known = determined_columns(select.node, scope)
     checks = [(item, i, "SELECT list") for i, item in enumerate(select.items, 1)]
-    checks += [(key, i, "ORDER BY") for i, (key, _) in enumerate(select.order, 1)]
+    if select.group:  # without groups there is one row, and its order is not looked at
+        checks += [(key, i, "ORDER BY clause") for i, (key, _) in enumerate(select.order, 1)]
     for item, position, clause in checks:
         for scope_id, column in item.loose:
             if scope_id == scope.id and column not in known:

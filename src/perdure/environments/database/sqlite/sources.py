@@ -45,6 +45,11 @@ From: TypeAlias = list[str | _On]
 """The text after FROM, its ON conditions still as trees."""
 
 
+def is_dual(node: exp.Expression) -> bool:
+    """`FROM DUAL`, which means no table at all."""
+    return isinstance(node, exp.Table) and not node.db and node.name.lower() == "dual"
+
+
 def emit_from(first: exp.Expression, joins: Sequence[exp.Expression], scope: Scope) -> From:
     """Add every source to the scope; `emit_joins` gives the text."""
     pieces = _item(first, scope)

@@ -20,6 +20,7 @@ from perdure.environments.database.sqlite.queries import add_ctes, emit_query, n
 from perdure.environments.database.sqlite.schema import Schema
 from perdure.environments.database.sqlite.scope import Scope
 from perdure.environments.database.sqlite.select import emit_select
+from perdure.environments.database.sqlite.sources import is_dual
 
 SYSTEM_DATABASES = frozenset({"information_schema", "mysql", "performance_schema", "sys"})
 
@@ -46,7 +47,7 @@ def check_tables(tree: exp.Expression, schema: Schema) -> None:
         if table.arg_key == "tables" or not isinstance(table.this, exp.Identifier):
             continue
         database, name = table.db, table.name
-        if not database and name in named:
+        if (not database and name in named) or is_dual(table):
             continue
         if database and database != schema.database:
             known = database.lower() in SYSTEM_DATABASES
