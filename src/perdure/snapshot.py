@@ -92,8 +92,9 @@ class RunReader(PastSessions):
         if not path.exists():
             return
         with path.open("rb") as file:
-            for index, line in zip(range(len(self)), file, strict=False):
-                yield _parsed(line, path, index)
+            for number, text in enumerate(file):
+                if text.endswith(b"\n") and (line := _parsed(text, path, number))["index"] < len(self):
+                    yield line
 
     def _read_past(self, index: int) -> PastSession:
         return decode_past(self.line(index), self._blobs.get)
@@ -231,6 +232,12 @@ class RunStore:
                 self._sessions.truncate(last)
 
     def _drop_uncommitted_ledger(self) -> None:
-        offsets = list(line_offsets(self.folder / "ledger.jsonl"))
-        if len(offsets) > len(self.past):
-            self._ledger.truncate(offsets[len(self.past)])
+        """A crash between the two appends of a commit leaves a line too many: that task is owed again."""
+        path = self.folder / "ledger.jsonl"
+        offsets = list(line_offsets(path))
+        with path.open("rb") as file:
+            while offsets:
+                file.seek(offsets[-1])
+                if _parsed(file.readline(), path, len(offsets) - 1)["index"] < len(self.past):
+                    return
+                self._ledger.truncate(offsets.pop())

@@ -186,6 +186,7 @@ def test_a_difference_may_be_kept_and_drops_the_rest_of_the_record(tmp_path: Pat
         assert journal.divergences == 1
         assert recall(journal, "b") is None
         note(journal, "new")
+    assert "digest of b" not in (tmp_path / "journal.jsonl").read_text()
     with opened(tmp_path, "keep") as journal:
         assert (journal.divergences, journal.restarts) == (1, 2), "counted across processes"
 
@@ -283,7 +284,7 @@ def replay(journal: Journal, events: list[tuple[str, Completion] | Observation])
     return asked
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(histories, st.integers(0, 10**6))
 def test_cut_at_any_byte_the_rest_is_replayed_and_only_the_lost_calls_are_asked(
     events: list[tuple[str, Completion] | Observation], position: int

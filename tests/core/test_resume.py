@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 
 import perdure
+from perdure.controller import Trial
+from perdure.environments.counter import CounterEnvironment
 from perdure.errors import EnvironmentUnavailable, ModelUnavailable, RunFolderError
 from perdure.types import SessionStatus
 from tests.core.bench import Bench
+from tests.core.playing import play
 
 
 def finished(bench: Bench, name: str = "other") -> bytes:
@@ -159,6 +162,13 @@ def test_a_schedule_that_does_not_begin_with_what_is_done_is_refused(bench: Benc
         bench.run("execution.repeat=2")
     assert "\n" not in str(caught.value)
     assert bench.sessions() == before
+
+
+def test_another_task_in_the_place_of_a_finished_one_is_refused(tmp_path: Path) -> None:
+    environment = CounterEnvironment(tasks=3)
+    play(tmp_path, environment=environment, schedule=[Trial("0"), Trial("1")])
+    with pytest.raises(RunFolderError, match=r"session 1 .* is task '1', this schedule has '2' there"):
+        play(tmp_path, environment=environment, schedule=[Trial("0"), Trial("2"), Trial("1")])
 
 
 def test_other_tasks_are_another_run(bench: Bench) -> None:

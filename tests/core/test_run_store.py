@@ -83,7 +83,7 @@ prompts = st.lists(
 )
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(finished_sessions(), st.lists(st.tuples(st.sampled_from("ab"), prompts, TEXTS), max_size=4))
 def test_any_session_is_read_back_as_it_was(
     session: Session, calls: list[tuple[str, list[Message], str]]
@@ -242,10 +242,21 @@ def test_a_ledger_line_without_its_commit_is_dropped(tmp_path: Path) -> None:
     finished(tmp_path)
     path = tmp_path / "ledger.jsonl"
     before = path.read_bytes()
-    path.write_bytes(before + before.splitlines()[-1] + b"\n")
+    path.write_bytes(before + before.splitlines()[-1].replace(b'"index":2', b'"index":3') + b"\n")
     with opened(tmp_path) as (store, _):
         assert len(store.past) == 3
     assert path.read_bytes() == before
+
+
+def test_a_ledger_that_lost_lines_with_the_machines_power_stays_aligned(tmp_path: Path) -> None:
+    finished(tmp_path)
+    path = tmp_path / "ledger.jsonl"
+    first, _, third = path.read_bytes().splitlines(keepends=True)
+    uncommitted = third.replace(b'"index":2', b'"index":3')
+    path.write_bytes(first + third + uncommitted)
+    assert [line["index"] for line in RunReader(tmp_path).ledger()] == [0, 2]
+    finished(tmp_path)
+    assert path.read_bytes() == first + third
 
 
 def test_past_sessions_are_a_sequence_read_when_indexed(tmp_path: Path) -> None:
@@ -315,6 +326,16 @@ def test_a_restore_reads_one_snapshot_and_the_deltas_after_it(
     play(tmp_path, callbacks=[tally], environment=environment, schedule=schedule, snapshot_every=every)
     assert tally.read == read
     assert tally.ids == [str(i) for i in range(7)]
+
+
+def test_a_callback_with_nothing_to_say_takes_no_room(tmp_path: Path) -> None:
+    class Silent(Callback):
+        pass
+
+    past = play(tmp_path, [DONE], [Silent(), Tally()], tasks=1, snapshot_every=1)
+    assert past.line(0)["callbacks"] == {"tally": "0"}
+    snapshot = json.loads((tmp_path / "snapshots" / "00000001.json").read_text())
+    assert snapshot["callbacks"] == {"tally": ["0"]}
 
 
 def test_a_snapshot_that_was_due_when_the_process_died_is_written_at_once(tmp_path: Path) -> None:

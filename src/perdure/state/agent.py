@@ -47,7 +47,7 @@ class AgentStep:
 
 @dataclass(frozen=True)
 class AgentResult:
-    """A run. `finished` is False when it ran out of steps."""
+    """A run. `finished` is False when it ran out of steps; `steps` counts all of its steps."""
 
     finished: bool
     answer: str
@@ -108,7 +108,7 @@ class StateAgent:
         self._goal = ""
         self._started_at = self._number = self._journalled_failures = 0
         self._running = False
-        self._observation: str | None = None
+        self._observation = BEGINNING
         self._asked = ""
         self.usage = Usage()
         """Tokens of every call so far in this process."""
@@ -133,26 +133,25 @@ class StateAgent:
         """Patches, failures and their counts, as JSON."""
         return self._runtime.trace()
 
-    def run(self, goal: str, *, max_steps: int = 100) -> AgentResult:
+    def run(self, goal: str, *, observation: str = BEGINNING, max_steps: int = 100) -> AgentResult:
         """Work until the agent calls `finish` or `max_steps` are used; needs tools.
 
-        The state of earlier runs stays. With a journal, a run that was interrupted is taken up; it must have
-        the same goal (ConfigError).
+        `observation` is the first one. A run that did not finish (out of steps, or interrupted and found in
+        the journal) is taken up where it stopped when the same goal is given again, with `max_steps` more.
+        Another goal begins another run; the state of earlier runs stays.
         """
         if self._tools is None:
             raise ConfigError(
                 "run() needs tools; without them call step() and carry the actions out yourself"
             )
-        if self._running and goal != self._goal:
-            raise ConfigError(f"the journal holds an unfinished run with another goal: {self._goal!r}")
-        if not self._running:
-            self._begin(goal)
-        answer, finished = "", False
-        while not finished and self._number - self._started_at < max_steps:
-            step = self.step(self._observation if self._observation is not None else BEGINNING)
-            answer, finished = step.answer, step.finished
-        self._running = False
-        return AgentResult(finished, answer, self._number - self._started_at, self.state)
+        if not self._running or goal != self._goal:
+            self._begin(goal, observation)
+        answer = ""
+        last = self._number + max_steps
+        while self._running and self._number < last:
+            step = self.step(self._observation)
+            answer, self._running = step.answer, not step.finished
+        return AgentResult(not self._running, answer, self._number - self._started_at, self.state)
 
     def step(self, observation: str, *, accepted: bool = True) -> AgentStep:
         """One observation in, one action out; with tools the action is carried out too.
@@ -188,11 +187,11 @@ class StateAgent:
         if self._file is not None:
             self._file.close()
 
-    def _begin(self, goal: str) -> None:
-        self._goal, self._running, self._observation = goal, True, BEGINNING
+    def _begin(self, goal: str, observation: str) -> None:
+        self._goal, self._running, self._observation = goal, True, observation
         self._started_at = self._number
         if self._file is not None:
-            self._file.start(goal, self._number, BEGINNING)
+            self._file.start(goal, self._number, observation)
 
     def _decide(self, observation: str) -> tuple[JSON, tuple[Failure, ...]]:
         """The action of the first usable reply, or None; its patch is pending."""
@@ -256,7 +255,7 @@ class StateAgent:
         self._journalled_failures = len(restored.failures)
         self._number, self._started_at = restored.step, restored.started_at
         self._goal, self._running = restored.goal, restored.running
-        self._observation = restored.observation
+        self._observation = BEGINNING if restored.observation is None else restored.observation
         if restored.pending is not None:
             call = json.dumps(restored.pending, ensure_ascii=False)
             self._observation = f"The call {call} was interrupted; whether it took effect is unknown."

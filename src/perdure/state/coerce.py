@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 
+from perdure.state.keys import check_key
 from perdure.state.merge import REPLACE
 from perdure.state.nodes import Node
 from perdure.state.paths import Path, pointer
@@ -51,7 +52,10 @@ class Coercer:
         nodes = self.schema.nodes
         if isinstance(value, list):
             items = nodes.items(node)
-            return [self._convert(item, items, path, patching=False) for item in value]
+            return [
+                self._convert(item, items, (*path, str(position)), patching=False)
+                for position, item in enumerate(value)
+            ]
         if nodes.accepts(node, value):
             return value
         wanted = nodes.wanted_types(node)
@@ -68,6 +72,8 @@ class Coercer:
                     f'{pointer(path)}: to replace a whole container write {{"{REPLACE}": true, "value": …}}.',
                 )
             return {REPLACE: True, "value": self._convert(value["value"], node, path, patching=False)}
+        if REPLACE in value:
+            check_key(REPLACE)
         if not self.schema.nodes.accepts(node, value):
             return value
         converted = {}

@@ -24,6 +24,7 @@ _BRACE = re.compile(r"[{}]")
 _BRACE_OR_STRING = re.compile(r'"(?:[^"\\\n]++|\\[^\n])*+\\?"?|[{}]')
 _BRACKET_OR_STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[{}\[\]]', re.DOTALL)
 _STRING_OR_COMMA = re.compile(r'"(?:[^"\\]++|\\.)*+"?|,(?=\s*+[}\]])', re.DOTALL)
+_ENVELOPE_START = re.compile(r'\{\s*+"(?:state_patch|action)"')
 
 _CANDIDATES = 16
 """Objects of one reply that are tried, from the last on."""
@@ -65,14 +66,18 @@ def extract(reply: str, *, max_chars: int, max_depth: int) -> Extracted:
     # A broken object that meant to be the answer comes before an intact one that did not.
     if first_error is not None and (plain is None or ENVELOPE[0] in candidates[0][0]):
         raise first_error
-    if plain is not None:
+    unclosed = _balanced(reply)[1]
+    if plain is not None and not any(_ENVELOPE_START.match(reply, start) for start in unclosed):
         return plain
-    problem = "is never closed" if "{" in reply else "is missing"
+    problem = "is never closed" if unclosed else "is missing"
     raise PatchRejected(FailureClass.SYNTAX, "no_object", f"The JSON object of the answer {problem}.")
 
 
 def answer_text(reply: str) -> str:
     """The part of a reply that was meant as the answer, without the reasoning; else the whole reply."""
+    for start in _balanced(reply)[1]:
+        if _ENVELOPE_START.match(reply, start):
+            return reply[start:]
     return next((text for text, _ in _candidates(reply)), reply)
 
 
@@ -145,7 +150,7 @@ def _candidates(reply: str) -> Iterator[tuple[str, tuple[str, ...]]]:
             tolerances = (*tolerances, "fence_without_json")
         if body.endswith("}"):
             yield body, tolerances
-    spans = _balanced(reply)
+    spans, _ = _balanced(reply)
     for start, end in reversed(spans[-_CANDIDATES:]):
         forgiven = ["text_around_object" if blocks else "no_fence"]
         if len(spans) > 1:
@@ -165,8 +170,11 @@ def _fences(reply: str) -> Iterator[tuple[str, str]]:
             opened = None
 
 
-def _balanced(text: str) -> list[tuple[int, int]]:
-    """Spans of balanced braces that no other balanced span holds. Quotes count only between braces."""
+def _balanced(text: str) -> tuple[list[tuple[int, int]], list[int]]:
+    """Spans of balanced braces that no other such span holds, and braces that are never closed.
+
+    Quotes count only between braces.
+    """
     opened: list[int] = []
     spans: list[tuple[int, int]] = []
     position = 0
@@ -179,7 +187,7 @@ def _balanced(text: str) -> list[tuple[int, int]]:
             while spans and spans[-1][0] > start:
                 spans.pop()
             spans.append((start, position))
-    return spans
+    return spans, opened
 
 
 def _depth_exceeds(text: str, limit: int) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from perdure.state.changes import Change, same
@@ -36,8 +36,13 @@ class Guards:
         *,
         replaced: Iterable[Path],
         named_in: str,
+        is_field: Callable[[Path], bool],
     ) -> None:
-        """Raise PatchRejected (`overwrite`) for the first guard that a patch breaks."""
+        """Raise PatchRejected (`overwrite`) for the first guard that a patch breaks.
+
+        `named_in`: observation and action; `is_field`: whether a path is a declared field, which need not be
+        named to be emptied.
+        """
         exempt = tuple(replaced)
         counted = [change for change in changes if not any(_inside(change.path, path) for path in exempt)]
         losing = [change for change in counted if _loses(change)]
@@ -52,7 +57,8 @@ class Guards:
                 f"The patch drops {dropped} entries; at most {self.max_deletions} may go in one step.",
             )
         if self.named_deletions:
-            self._check_named(old, counted, named_in)
+            entries = [change for change in counted if not is_field(change.path)]
+            self._check_named(old, entries, named_in)
 
     def _check_shrink(
         self, old: Mapping[str, JSON], new: Mapping[str, JSON], losing: Sequence[Change], most: float

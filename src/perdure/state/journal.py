@@ -96,11 +96,8 @@ class PatchJournal:
 
     def state_at(self, step: int) -> JSON:
         """The state after a step; 0 is the initial one."""
-        state: JSON = self.initial
-        for entry in self._committed():
-            if entry.step <= step:
-                state = apply_changes(state, entry.changes)
-        return state
+        entries = (entry for entry in self._committed() if entry.step <= step)
+        return apply_changes(self.initial, (change for entry in entries for change in entry.changes))
 
     def last_state(self) -> JSON:
         """The state after the last step."""

@@ -23,6 +23,9 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "null": (type(None),),
 }
 
+_UNCHECKED = {"type", "title", "description", "default", "examples"}
+"""Keywords that say nothing about a scalar beyond its type."""
+
 
 class Nodes:
     """The schemas of one document, with `$ref` and unions resolved. Memory grows with the schema only."""
@@ -30,6 +33,7 @@ class Nodes:
     def __init__(self, root: Node) -> None:
         self.root = root
         self._memo: dict[int, tuple[Node, ...]] = {}
+        self._plain: dict[int, frozenset[type]] = {}
 
     def alternatives(self, node: Node) -> tuple[Node, ...]:
         """The concrete schemas that a node stands for; one, unless it is a union. Raises ConfigError."""
@@ -78,6 +82,16 @@ class Nodes:
     def accepts(self, node: Node, value: JSON) -> bool:
         """Whether a value has the right type here; contents are not looked at."""
         return any(_has_type(option, value) for option in self.alternatives(node))
+
+    def plain_types(self, node: Node) -> frozenset[type]:
+        """Python types of the scalars that are valid here whatever their value."""
+        known = self._plain.get(id(node))
+        if known is None:
+            options = self.alternatives(node)
+            plain = [type_of(option) for option in options if not set(option) - _UNCHECKED]
+            types = {kind for name in plain for kind in _TYPES.get(name, ()) if kind not in (dict, list)}
+            known = self._plain[id(node)] = frozenset(types)
+        return known
 
     def wanted_types(self, node: Node) -> set[str]:
         """Types named here, null left out; empty where anything goes."""

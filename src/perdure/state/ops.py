@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from math import isfinite
 from typing import Any
 
 from perdure.state.changes import same
 from perdure.state.coerce import Coercer
+from perdure.state.keys import check_key
 from perdure.state.merge import merge, refuse_replacing
 from perdure.state.paths import ID, Path, item_ids, parse_path, pointer
 from perdure.state.schema import StateSchema
@@ -24,6 +26,8 @@ _FIELDS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
     "move": (frozenset({"path", "to"}), frozenset()),
 }
 """Operation → fields it needs, fields it may have."""
+
+_LONGEST_PATH = 32
 
 
 class Operations:
@@ -111,7 +115,10 @@ class Operations:
                 raise PatchRejected(
                     FailureClass.SCHEMA, "not_a_number", f"incr on {pointer(path)} needs two numbers."
                 )
-        container[key] = present + step
+        total = present + step
+        if not isfinite(total):
+            raise PatchRejected(FailureClass.SCHEMA, "size", f"{pointer(path)} would be too large a number.")
+        container[key] = total
 
     def _move(self, path: Path, operation: Mapping[str, JSON]) -> None:
         target = _path(operation["to"], "to")
@@ -192,9 +199,16 @@ def _checked(operation: JSON, number: int) -> tuple[str, Path]:
 
 def _path(value: JSON, name: str) -> Path:
     try:
-        return parse_path(value)
+        path = parse_path(value)
     except ValueError as error:
-        raise PatchRejected(FailureClass.SCHEMA, "path", f"{name} = {value!r}: {error}.") from error
+        raise PatchRejected(FailureClass.SCHEMA, "path", f"{name} = {value!r:.80}: {error}.") from error
+    if len(path) > _LONGEST_PATH:
+        raise PatchRejected(
+            FailureClass.SCHEMA, "depth", f"{name} has {len(path)} keys; {_LONGEST_PATH} are allowed."
+        )
+    for key in path:
+        check_key(key)
+    return path
 
 
 def _malformed(number: int, what: str) -> PatchRejected:

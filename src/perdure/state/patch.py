@@ -16,6 +16,7 @@ from perdure.state.changes import Change, diff
 from perdure.state.coerce import Coercer
 from perdure.state.extract import ENVELOPE, extract
 from perdure.state.guards import Guards
+from perdure.state.keys import check_keys
 from perdure.state.merge import REPLACE, merge
 from perdure.state.ops import Operations
 from perdure.state.paths import Path
@@ -24,8 +25,6 @@ from perdure.state.taxonomy import FailureClass, PatchRejected
 from perdure.types import JSON
 
 PatchMode: TypeAlias = Literal["merge", "ops", "rewrite"]
-
-_KEY_LENGTH = 200
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,7 @@ class PatchPipeline:
         limits = self.limits
         found = extract(reply, max_chars=limits.max_reply_chars, max_depth=limits.max_depth)
         patch, action = self._open(found.value)
-        _check_keys(patch)
+        check_keys(patch)
         coercer = Coercer(self.schema)
         candidate, replaced = self._apply(state, patch, coercer)
         new = self.schema.complete(candidate)
@@ -77,7 +76,12 @@ class PatchPipeline:
             )
         changes = diff(state, new)
         self.guards.check(
-            state, new, changes, replaced=replaced, named_in=f"{observation}\n{_action_text(action)}"
+            state,
+            new,
+            changes,
+            replaced=replaced,
+            named_in=f"{observation}\n{_action_text(action)}",
+            is_field=self.schema.is_field,
         )
         self.grammar.check(action)
         return Proposal(patch, action, new, text, tuple(changes), tuple(coercer.log), found.tolerances)
@@ -126,21 +130,6 @@ class PatchPipeline:
 def compact(value: JSON) -> str:
     """JSON without spaces, as it is shown to the model and as it is hashed."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-def _check_keys(patch: JSON) -> None:
-    todo = [patch]
-    while todo:
-        value = todo.pop()
-        if isinstance(value, dict):
-            for key in value:
-                if len(key) > _KEY_LENGTH or not key or not key.isprintable():
-                    raise _malformed("forbidden_key", f"{key!r:.60} cannot be a key.")
-                if key.startswith("$") and key != REPLACE:
-                    raise _malformed("forbidden_key", f"Keys that start with $ are reserved: {key!r}.")
-            todo += value.values()
-        elif isinstance(value, list):
-            todo += value
 
 
 def _action_text(action: JSON) -> str:

@@ -15,7 +15,7 @@ _KEPT = ("enum", "const", "minimum", "maximum", "minLength", "maxLength")
 _DEPTH = 8
 """A model that contains itself is unrolled this far."""
 
-_PATH: Node = {"type": "string", "pattern": "^/"}
+_PATH: Node = {"type": "string", "pattern": "^/.*$"}
 
 
 def reply_schema(schema: StateSchema, mode: PatchMode, grammar: ActionGrammar) -> dict[str, JSON]:

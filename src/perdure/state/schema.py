@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from perdure.errors import ConfigError
 from perdure.state.merge import ListPolicy
-from perdure.state.nodes import Node, Nodes, type_of
+from perdure.state.nodes import ANYTHING, Node, Nodes, type_of
 from perdure.state.paths import Path
 from perdure.state.schema_file import load_schema_file
 from perdure.state.taxonomy import FailureClass, PatchRejected
@@ -65,23 +65,24 @@ class StateSchema:
 
     def null_is_a_value(self, path: Path) -> bool:
         """A declared field that may be null: null empties it, as nothing else could."""
-        if not self._is_declared(path):
+        if not self.is_field(path):
             return False
         node = self.nodes.at(path)
         return node is not None and any(type_of(option) == "null" for option in self.nodes.alternatives(node))
 
     def undeletable(self, path: Path) -> bool:
         """Root fields and other required fields stay."""
-        return self._is_declared(path) and (len(path) == 1 or path[-1] in self._required(path[:-1]))
+        return self.is_field(path) and (len(path) == 1 or path[-1] in self._required(path[:-1]))
 
-    def _is_declared(self, path: Path) -> bool:
+    def is_field(self, path: Path) -> bool:
+        """Whether the last key of a path is a declared field, not an entry that patches make."""
         parent = self.nodes.at(path[:-1])
         if parent is None:
             return False
         return any(path[-1] in option.get("properties", {}) for option in self.nodes.alternatives(parent))
 
     def _required(self, path: Path) -> set[str]:
-        parent = self.nodes.at(path) or {}
+        parent = self.nodes.at(path) or ANYTHING
         return {key for option in self.nodes.alternatives(parent) for key in option.get("required", ())}
 
     def _check_against_schema(self, candidate: JSON) -> dict[str, JSON]:
@@ -181,7 +182,12 @@ def _with_defaults(value: JSON, node: Node, nodes: Nodes) -> JSON:
         return [_with_defaults(item, items, nodes) for item in value]
     if not isinstance(value, dict):
         return value
-    filled = {key: _with_defaults(item, nodes.child(node, key) or {}, nodes) for key, item in value.items()}
+    filled = {
+        key: _with_defaults(item, nodes.child(node, key) or ANYTHING, nodes)
+        if isinstance(item, dict | list)
+        else item
+        for key, item in value.items()
+    }
     for option in nodes.alternatives(node):
         for key, declared in option.get("properties", {}).items():
             if "default" in declared and key not in filled:

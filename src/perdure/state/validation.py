@@ -68,7 +68,10 @@ def _option_error(value: JSON, node: Node, nodes: Nodes, path: Path) -> str | No
     if isinstance(value, dict):
         return _object_error(value, node, nodes, path)
     if isinstance(value, list) and "items" in node:
+        plain = nodes.plain_types(node["items"])
         for position, item in enumerate(value):
+            if type(item) in plain:
+                continue
             error = first_error(item, node["items"], nodes, (*path, str(position)))
             if error is not None:
                 return error
@@ -81,7 +84,10 @@ def _object_error(value: Mapping[str, JSON], node: Node, nodes: Nodes, path: Pat
             return f"{pointer((*path, key))} is missing"
     properties = node.get("properties", {})
     extra = node.get("additionalProperties", True)
+    plain = nodes.plain_types(extra) if isinstance(extra, Mapping) else frozenset()
     for key, item in value.items():
+        if type(item) in plain and key not in properties:
+            continue
         place = (*path, key)
         if key in properties:
             error = first_error(item, properties[key], nodes, place)

@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from perdure.environments.database.engine import Column, SqlEngine, SqlReply, Table
@@ -46,6 +46,7 @@ def engine() -> Iterator[SqlEngine]:
     engine.close()
 
 
+@example(17010, {})  # a derived table beside a HAVING of its own
 @given(st.integers(0, 2**32), st.dictionaries(st.sampled_from(sorted(SKILLS)), st.integers(0, 50)))
 def test_a_statement_needs_the_skills_of_its_recipe(seed: int, counts: dict[str, int]) -> None:
     rng = Random(seed)

@@ -93,7 +93,8 @@ class Recipe:
     def _select_is_valid(self) -> bool:
         grouped = self.group != "none"
         if self.reads_derived:
-            return self.table_alias and not grouped and self.order == "none" and self.limit == "none"
+            bare = self.having == "none" and self.order == "none" and self.limit == "none"
+            return self.table_alias and not grouped and bare
         return (
             self._subquery_is_valid
             and (grouped or self.having == "none")

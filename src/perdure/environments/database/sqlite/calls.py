@@ -31,6 +31,7 @@ from perdure.environments.database.sqlite.kinds import (
     decimal,
     unify,
 )
+from perdure.environments.database.sqlite.marking import PREFIX, mysql_text
 from perdure.environments.database.sqlite.operands import (
     as_condition,
     as_number,
@@ -41,9 +42,6 @@ from perdure.environments.database.sqlite.operands import (
     quote_text,
 )
 from perdure.environments.database.sqlite.scope import Emitted, Scope
-
-PREFIX = "fn:"
-"""Marks function names before parsing, so that the parser leaves calls as they are written."""
 
 Special: TypeAlias = Callable[[exp.Expression, list[exp.Expression], Scope], Emitted]
 
@@ -62,7 +60,7 @@ _CONVERSIONS: Mapping[str, Callable[[Emitted], str]] = {
 def emit_call(node: exp.Expression, scope: Scope) -> Emitted:
     """A function call, aggregate, window or one of the calls with a syntax of their own."""
     if isinstance(node, exp.Window):
-        return emit_window(node, scope, PREFIX)
+        return emit_window(node, scope)
     form = _FORMS.get(type(node))
     if form is not None:
         return form(node, scope)
@@ -70,7 +68,7 @@ def emit_call(node: exp.Expression, scope: Scope) -> Emitted:
         return _named(str(node.this).removeprefix(PREFIX).upper(), node, scope)
     if isinstance(node, exp.Func):
         return _named(type(node).sql_names()[0], node, scope)
-    raise syntax_error(node.sql("mysql").replace(PREFIX, ""))
+    raise syntax_error(mysql_text(node))
 
 
 def _named(name: str, node: exp.Expression, scope: Scope) -> Emitted:
@@ -232,19 +230,17 @@ FUNCTION_NAMES = frozenset({*CALLS, *_SPECIAL, *AGGREGATES, *WINDOWS} - {"SUBSTR
 
 
 def _like(node: exp.Expression, scope: Scope) -> Emitted:
-    pattern, escape = node.expression, "\\"
-    value = emit(node.this, scope)
-    wanted = emit(pattern, scope)
-    return build(f"my_like({as_text(value)}, {as_text(wanted)}, {quote_text(escape)})", INT, (value, wanted))
+    return _like_with(node, Emitted("'\\'", TEXT), scope)
 
 
 def _escaped_like(node: exp.Expression, scope: Scope) -> Emitted:
-    like = node.this
-    value, wanted = emit(like.this, scope), emit(like.expression, scope)
-    escape = emit(node.expression, scope)
-    return build(
-        f"my_like({as_text(value)}, {as_text(wanted)}, {as_text(escape)})", INT, (value, wanted, escape)
-    )
+    return _like_with(node.this, emit(node.expression, scope), scope)
+
+
+def _like_with(node: exp.Expression, escape: Emitted, scope: Scope) -> Emitted:
+    value, pattern = emit(node.this, scope), emit(node.expression, scope)
+    call = f"my_like({as_text(value)}, {as_text(pattern)}, {as_text(escape)})"
+    return build(f"(NOT {call})" if node.args.get("negate") else call, INT, (value, pattern, escape))
 
 
 def _regexp(node: exp.Expression, scope: Scope) -> Emitted:
@@ -275,7 +271,7 @@ def _extract(node: exp.Expression, scope: Scope) -> Emitted:
     name = node.this.name.upper()
     call = CALLS.get(name)
     if call is None or name not in VALUE_CALLS:
-        raise syntax_error(node.sql("mysql"))
+        raise syntax_error(mysql_text(node))
     return _native(name, call, [emit(node.expression, scope)])
 
 

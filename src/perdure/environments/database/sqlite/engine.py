@@ -29,11 +29,13 @@ from perdure.environments.database.sqlite.plan import (
     plan_statement,
 )
 from perdure.environments.database.sqlite.schema import ColumnDef, Schema, TableDef
-from perdure.environments.database.sqlite.storage import Cell, from_cells, to_cell
+from perdure.environments.database.sqlite.storage import Cell, are_plain, from_cells, to_cell
 from perdure.environments.database.sqlite.text_functions import TEXT_FUNCTIONS, collate
 
-_PROGRESS_STEPS = 20_000
-"""SQLite instructions between two looks at the clock (about a millisecond)."""
+_PROGRESS_STEPS = 1_000
+"""SQLite instructions between two looks at the clock."""
+_MAX_PRODUCED = 256_000_000
+"""Most characters of text that the functions of one statement may produce."""
 _MAX_PAGES = 32_768
 """Most 4 KiB pages of a database: 128 MiB."""
 _MAX_ROWS_CHANGED = 1_000_000
@@ -75,6 +77,7 @@ class SqliteEngine:
         self._declared: TableDef | None = None
         self._failure: SqlFailure | None = None
         self._deadline = float("inf")
+        self._produced = 0
         self._closed = False
         self._connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         self._prepare()
@@ -96,7 +99,7 @@ class SqliteEngine:
 
     def execute(self, sql: str) -> SqlReply:
         """Run one statement of MySQL's dialect. Never raises for bad SQL."""
-        self._failure = None
+        self._failure, self._produced = None, 0
         self._deadline = time.monotonic() + self._timeout
         try:
             return self._run(plan_statement(sql, self._schema))
@@ -118,7 +121,7 @@ class SqliteEngine:
         cursor = self._connection.execute(
             f"SELECT {columns} FROM {quote_name(declared.name)} ORDER BY _rowid_"
         )
-        return tuple(from_cells(cells, kinds) for cells in cursor)
+        return tuple(cursor) if are_plain(kinds) else tuple(from_cells(cells, kinds) for cells in cursor)
 
     def state_hash(self) -> str | None:
         """The published hash of `contents`."""
@@ -159,16 +162,24 @@ class SqliteEngine:
         return int(time.monotonic() > self._deadline)
 
     def _guarded(self, function: Callable[..., Cell]) -> Callable[..., Cell]:
-        """SQLite swallows what a function raises; keep it for the reply."""
+        """Keep what a function raises, which SQLite swallows; hold it to the statement's bounds."""
 
         def call(*arguments: Cell) -> Cell:
             try:
-                return function(*arguments)
+                result = function(*arguments)
+                if isinstance(result, str):
+                    self._bound_text(len(result))
             except SqlFailure as failure:
                 self._failure = failure
                 raise
+            return result
 
         return call
+
+    def _bound_text(self, length: int) -> None:
+        self._produced += length
+        if self._produced > _MAX_PRODUCED or time.monotonic() > self._deadline:
+            raise interrupted()
 
     def _guarded_class(self, aggregate: type[Any]) -> type[Any]:
         step = self._guarded(aggregate.step)

@@ -69,6 +69,16 @@ def not_in_group_by(position: int, column: str, clause: str) -> SqlFailure:
     )
 
 
+def not_in_distinct(position: int, column: str) -> SqlFailure:
+    """3065."""
+    return SqlFailure(
+        3065,
+        "HY000",
+        f"Expression #{position} of ORDER BY clause is not in SELECT list, references column '{column}' "
+        "which is not in SELECT list; this is incompatible with DISTINCT",
+    )
+
+
 def mixed_with_aggregate(position: int, column: str, clause: str) -> SqlFailure:
     """1140: ONLY_FULL_GROUP_BY without a GROUP BY."""
     return SqlFailure(

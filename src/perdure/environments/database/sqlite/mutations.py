@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from perdure.environments.database.sqlite.arguments import refuse_unread
 from perdure.environments.database.sqlite.expressions import emit
 from perdure.environments.database.sqlite.failure import (
     SqlFailure,
@@ -18,6 +19,7 @@ from perdure.environments.database.sqlite.failure import (
     unknown_database,
 )
 from perdure.environments.database.sqlite.kinds import INT, NULL, TEXT
+from perdure.environments.database.sqlite.marking import mysql_text
 from perdure.environments.database.sqlite.operands import (
     as_condition,
     as_number,
@@ -35,6 +37,7 @@ from perdure.environments.database.sqlite.sources import From, emit_from, emit_j
 
 def plan_insert(node: exp.Expression, schema: Schema) -> Insert:
     """INSERT … VALUES, SET and SELECT. Raises SqlFailure."""
+    refuse_unread(node, {"this", "expression", "with", "conflict", "ignore"})
     target = node.this
     names = [item.name for item in target.expressions] if isinstance(target, exp.Schema) else []
     table_node = target.this if isinstance(target, exp.Schema) else target
@@ -58,7 +61,7 @@ def plan_insert(node: exp.Expression, schema: Schema) -> Insert:
 
 def _target(node: exp.Expression, schema: Schema) -> TableDef:
     if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
-        raise syntax_error(node.sql("mysql"))
+        raise syntax_error(mysql_text(node))
     if node.db and node.db != schema.database:
         raise unknown_database(node.db)
     return schema.table(node.name)
@@ -104,15 +107,18 @@ def _value(node: exp.Expression, column: ColumnDef, scope: Scope) -> Emitted:
 
 def plan_update(node: exp.Expression, schema: Schema) -> Update:
     """UPDATE of one table or of joined tables. Raises SqlFailure."""
+    refuse_unread(node, {"this", "expressions", "where", "order", "limit", "with"})
     scope = Scope(new_context(schema))
     add_ctes(node, scope)
     pieces = emit_from(node.this, node.args.get("joins") or [], scope)
     scope.context.locked_table = scope.sources[0].table
     several = len(scope.sources) > 1
+    if not node.expressions:
+        raise syntax_error("")
     found: list[tuple[Source, ColumnDef, Emitted]] = []
     for item in node.expressions:
         if not isinstance(item, exp.EQ) or not isinstance(item.this, exp.Column):
-            raise syntax_error(item.sql("mysql"))
+            raise syntax_error(mysql_text(item))
         owner, column = _assigned_column(item.this, scope, schema)
         value = _value(item.expression, column, scope)
         found.append((owner, column, value))
@@ -179,6 +185,7 @@ def _reading(node: exp.Expression, scope: Scope, pieces: From, columns: Sequence
 
 def plan_delete(node: exp.Expression, schema: Schema) -> Delete:
     """DELETE from one table, or from some of joined tables. Raises SqlFailure."""
+    refuse_unread(node, {"this", "tables", "using", "where", "order", "limit", "with"})
     scope = Scope(new_context(schema))
     add_ctes(node, scope)
     using = node.args.get("using") or []

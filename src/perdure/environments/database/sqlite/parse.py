@@ -11,17 +11,19 @@ from sqlglot.dialects.mysql import MySQL
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
-from perdure.environments.database.sqlite.calls import FUNCTION_NAMES, PREFIX
+from perdure.environments.database.sqlite.calls import FUNCTION_NAMES
 from perdure.environments.database.sqlite.failure import SqlFailure, denied, syntax_error
+from perdure.environments.database.sqlite.marking import PREFIX
+from perdure.environments.database.sqlite.reserved_words import misused_word
 
 MAX_STATEMENT = 200_000
 """Longest statement in characters; a longer one is refused like an oversized packet."""
 
 _DIALECT = MySQL()
 _REPLACE = re.compile(r"\A\s*replace\b(?!\s*\()", re.IGNORECASE)
-_NOT_CALLED_AFTER = frozenset(
-    {"INTO", "TABLE", "AS", "UPDATE", "JOIN", "FROM", "INDEX", "KEY", "VIEW", "EXISTS"}
-)
+_FOREIGN = frozenset({TokenType.DCOLON, TokenType.ILIKE, TokenType.QUALIFY})
+"""Tokens of other dialects that the parser would accept."""
+_NOT_CALLED_AFTER = frozenset({"INTO", "TABLE", "AS", "WITH", "RECURSIVE", "INDEX", "KEY", "VIEW", "EXISTS"})
 _DEFINITIONS = frozenset({"CREATE", "ALTER"})
 _VERBS = frozenset(
     {"SELECT", "WITH", "(", "INSERT", "REPLACE", "UPDATE", "DELETE", "CREATE", "DROP", "ALTER", "TRUNCATE"}
@@ -81,7 +83,12 @@ def parse_statement(sql: str) -> exp.Expression:
         if token.token_type == TokenType.SEMICOLON and i + 1 < len(tokens):
             following = tokens[i + 1]
             raise syntax_error(sql[following.start :], following.line)
+        if token.token_type in _FOREIGN:
+            raise syntax_error(sql[token.start :], token.line)
     _check_verb(tokens[0], sql)
+    word = misused_word(tokens)
+    if word is not None:
+        raise syntax_error(sql[word.start :], word.line)
     marked = _mark_functions(tokens)
     tree = _parse(marked, sql)
     if not isinstance(tree, exp.Expression):
@@ -96,7 +103,8 @@ def _parse(tokens: list[Token], sql: str) -> object:
         trees = _DIALECT.parser().parse(tokens, sql)
     except ParseError as error:
         raise _near(error) from None
-    except TokenError:
+    except (TokenError, AttributeError, LookupError, TypeError, ValueError, AssertionError):
+        # What the parser raises where a statement breaks off, besides its own errors.
         raise syntax_error(sql[-80:]) from None
     finally:
         logger.disabled = disabled

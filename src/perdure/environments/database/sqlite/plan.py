@@ -115,5 +115,6 @@ def plan_statement(sql: str, schema: Schema) -> Plan:
         return plan_tree(parse_statement(sql), schema)
     except SqlFailure as failure:
         return Refused(failure.error)
-    except RecursionError:
+    except (RecursionError, AttributeError, LookupError, TypeError, ValueError):
+        # The parser leaves holes in the tree of a half-written statement, and MySQL would not read it at all.
         return Refused(syntax_error(sql).error)

@@ -11,19 +11,22 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from perdure.environments.database.sqlite.arguments import refuse_unread
 from perdure.environments.database.sqlite.dependencies import determined_columns
 from perdure.environments.database.sqlite.expressions import emit
 from perdure.environments.database.sqlite.failure import (
     SqlFailure,
     mixed_with_aggregate,
+    not_in_distinct,
     not_in_group_by,
     syntax_error,
     unknown_column,
 )
 from perdure.environments.database.sqlite.kinds import TEXT
+from perdure.environments.database.sqlite.marking import mysql_text
 from perdure.environments.database.sqlite.operands import as_condition, collated, quote_name
 from perdure.environments.database.sqlite.scope import Emitted, QueryText, Scope, gather
-from perdure.environments.database.sqlite.sources import emit_from, emit_joins, part
+from perdure.environments.database.sqlite.sources import emit_from, emit_joins, is_dual, part
 
 
 @dataclass
@@ -53,9 +56,13 @@ def emit_select(
     """One SELECT inside its own scope. `plain` leaves the incidental order out (recursive parts);
     `sortable` adds the sort keys to the columns, so that ties can be put in filesort's order.
     """
-    _refuse_other_clauses(node)
+    refuse_unread(node, _CLAUSES)
+    if node.args.get("distinct") is not None:
+        refuse_unread(node.args["distinct"], frozenset())
     select = _Select(node, scope)
     source = part(node, "from")
+    if source is not None and is_dual(source.this):
+        source = None
     joins = node.args.get("joins") or []
     pieces = emit_from(source.this, joins, scope) if source is not None else []
     _select_list(select)
@@ -68,6 +75,7 @@ def emit_select(
     _group_by(select)
     _having(select)
     _order_by(select)
+    _check_distinct(select)
     _check_groups(select)
     limit = limit_text(node)
     sortable = sortable and bool(select.order) and not limit and not select.distinct
@@ -80,22 +88,14 @@ def emit_select(
         tuple(item.kind for item in select.items),
         outer,
         single_row=(select.aggregated and not select.group) or source is None or limit == " LIMIT 1",
-        limited=bool(limit),
-        ordered=bool(select.order),
         sort_keys=tuple(key.kind for key, _ in select.order) if sortable else (),
     )
 
 
 _CLAUSES = frozenset(
-    {"expressions", "from", "from_", "joins", "where", "group", "having", "order", "limit", "offset"}
-    | {"distinct", "with", "with_", "locks", "hint", "operation_modifiers"}
+    {"expressions", "from", "joins", "where", "group", "having", "order", "limit", "offset", "distinct"}
+    | {"with", "locks", "hint", "operation_modifiers"}
 )
-
-
-def _refuse_other_clauses(node: exp.Expression) -> None:
-    for key, value in node.args.items():
-        if value and key not in _CLAUSES:
-            raise syntax_error(node.sql("mysql").replace("fn:", ""))
 
 
 def _select_list(select: _Select) -> None:
@@ -122,11 +122,12 @@ def _expanded(node: exp.Expression, scope: Scope) -> list[tuple[str, Emitted]]:
         return _star(node, scope)
     if isinstance(node, exp.Column):
         return [(node.name, emit(node, scope))]
-    name = node.sql("mysql").replace("fn:", "")
+    name = mysql_text(node)
     return [(name, emit(node, scope))]
 
 
 def _star(node: exp.Expression, scope: Scope) -> list[tuple[str, Emitted]]:
+    refuse_unread(node.this if isinstance(node, exp.Column) else node, frozenset())
     table = node.args.get("table")
     wanted = table.name if isinstance(table, exp.Expression) else ""
     sources = [s for s in scope.sources if not wanted or s.alias == wanted]
@@ -210,6 +211,18 @@ def _order_by(select: _Select) -> None:
     select.aggregated = select.aggregated or any(key.aggregated for key, _ in keys)
 
 
+def _check_distinct(select: _Select) -> None:
+    """With DISTINCT, ORDER BY reads columns of the select list only."""
+    if not select.distinct or select.aggregated:
+        return
+    listed = {item.sql for item in select.items}
+    columns = {found for item in select.items for found in item.loose}
+    for position, (key, _) in enumerate(select.order, 1):
+        for owner, column in key.loose:
+            if key.sql not in listed and owner == select.scope.id and (owner, column) not in columns:
+                raise not_in_distinct(position, column)
+
+
 def _check_groups(select: _Select) -> None:
     """ONLY_FULL_GROUP_BY, part of MySQL 8's default mode."""
     if not select.aggregated:
@@ -217,7 +230,8 @@ def _check_groups(select: _Select) -> None:
     scope = select.scope
     known = determined_columns(select.node, scope)
     checks = [(item, i, "SELECT list") for i, item in enumerate(select.items, 1)]
-    checks += [(key, i, "ORDER BY") for i, (key, _) in enumerate(select.order, 1)]
+    if select.group:  # without groups there is one row, and its order is not looked at
+        checks += [(key, i, "ORDER BY clause") for i, (key, _) in enumerate(select.order, 1)]
     for item, position, clause in checks:
         for scope_id, column in item.loose:
             if scope_id == scope.id and column not in known:
@@ -237,7 +251,7 @@ def limit_text(node: exp.Expression) -> str:
         if clause is not None:
             value = clause.expression
             if not (isinstance(value, exp.Literal) and not value.is_string and value.name.isdigit()):
-                raise syntax_error(value.sql("mysql"))
+                raise syntax_error(mysql_text(value))
             texts.append(str(min(int(value.name), 2**63 - 1)))
     return f" LIMIT {' OFFSET '.join(texts)}"
 

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
+from perdure.environments.database.sqlite.arguments import refuse_unread
 from perdure.environments.database.sqlite.expressions import emit
 from perdure.environments.database.sqlite.failure import (
     SqlFailure,
@@ -17,6 +18,7 @@ from perdure.environments.database.sqlite.failure import (
     unknown_table,
 )
 from perdure.environments.database.sqlite.kinds import Kind
+from perdure.environments.database.sqlite.marking import mysql_text
 from perdure.environments.database.sqlite.operands import as_condition, quote_name
 from perdure.environments.database.sqlite.scope import Scope, Source, SourceColumn
 
@@ -41,6 +43,11 @@ class _On:
 
 From: TypeAlias = list[str | _On]
 """The text after FROM, its ON conditions still as trees."""
+
+
+def is_dual(node: exp.Expression) -> bool:
+    """`FROM DUAL`, which means no table at all."""
+    return isinstance(node, exp.Table) and not node.db and node.name.lower() == "dual"
 
 
 def emit_from(first: exp.Expression, joins: Sequence[exp.Expression], scope: Scope) -> From:
@@ -73,7 +80,7 @@ def _item(node: exp.Expression, scope: Scope) -> From:
     elif isinstance(node, exp.Subquery):
         text, source = _derived(node, scope)
     else:
-        raise syntax_error(node.sql("mysql"))
+        raise syntax_error(mysql_text(node))
     if any(s.alias == source.alias for s in scope.sources):
         raise SqlFailure(1066, "42000", f"Not unique table/alias: '{source.alias}'")
     scope.sources.append(source)
@@ -88,8 +95,9 @@ def _joins(node: exp.Expression) -> list[exp.Expression]:
 
 
 def _table(node: exp.Table, scope: Scope) -> tuple[str, Source]:
+    refuse_unread(node, {"this", "db", "alias", "joins", "hints"})
     if not isinstance(node.this, exp.Identifier):
-        raise syntax_error(node.sql("mysql"))
+        raise syntax_error(mysql_text(node))
     name, database = node.name, node.db
     alias = node.alias or name
     cte = scope.cte(name) if not database else None
@@ -162,12 +170,13 @@ def check_distinct_names(names: Sequence[str]) -> None:
 
 
 def _join(node: exp.Expression, scope: Scope) -> From:
+    refuse_unread(node, {"this", "side", "kind", "on", "using", "method"})
     side = str(node.args.get("side") or "").upper()
     kind = str(node.args.get("kind") or "").upper()
     method = str(node.args.get("method") or "").upper()
     condition, using = node.args.get("on"), node.args.get("using") or []
     if side not in ("", "LEFT", "RIGHT") or kind not in ("", "INNER", "CROSS", "OUTER", "STRAIGHT"):
-        raise syntax_error(node.sql("mysql"))
+        raise syntax_error(mysql_text(node))
     if side and condition is None and not using and method != "NATURAL":
         raise syntax_error("")
     before = list(scope.sources)

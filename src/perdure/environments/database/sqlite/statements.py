@@ -14,11 +14,13 @@ from perdure.environments.database.sqlite.failure import (
     unknown_table,
     unsupported,
 )
+from perdure.environments.database.sqlite.marking import mysql_text
 from perdure.environments.database.sqlite.plan import Nothing, Plan, Query
 from perdure.environments.database.sqlite.queries import add_ctes, emit_query, new_context
 from perdure.environments.database.sqlite.schema import Schema
 from perdure.environments.database.sqlite.scope import Scope
 from perdure.environments.database.sqlite.select import emit_select
+from perdure.environments.database.sqlite.sources import is_dual
 
 SYSTEM_DATABASES = frozenset({"information_schema", "mysql", "performance_schema", "sys"})
 
@@ -33,7 +35,7 @@ def plan_tree(tree: exp.Expression, schema: Schema) -> Plan:
     for kind, planner in _PLANNERS.items():
         if isinstance(tree, kind):
             return planner(tree, schema)
-    raise syntax_error(tree.sql("mysql").replace("fn:", ""))
+    raise syntax_error(mysql_text(tree))
 
 
 def check_tables(tree: exp.Expression, schema: Schema) -> None:
@@ -45,7 +47,7 @@ def check_tables(tree: exp.Expression, schema: Schema) -> None:
         if table.arg_key == "tables" or not isinstance(table.this, exp.Identifier):
             continue
         database, name = table.db, table.name
-        if not database and name in named:
+        if (not database and name in named) or is_dual(table):
             continue
         if database and database != schema.database:
             known = database.lower() in SYSTEM_DATABASES
