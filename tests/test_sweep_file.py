@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from perdure.errors import ConfigError
-from perdure.sweep_file import Sweep, load_sweep, set_key
+from perdure.sweep.file import Sweep, load_sweep, set_key
 from perdure.types import JSON
 
 BASE = """

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from perdure.reports.sweep_table import sweep_facts, sweep_table
-from perdure.sweep import is_finished, load_sweep, run_sweep
-from perdure.sweep_file import Sweep
+from perdure.sweep import Sweep, is_finished, load_sweep, run_sweep
 
 WAREHOUSE = """
 name = "small"

@@ -9,8 +9,7 @@ from perdure.environment import Opening
 from perdure.errors import ConfigError
 from perdure.model import LanguageModel
 from perdure.strategies.budget import Budget, BudgetKind
-from perdure.strategies.memory import SUMMARY_HEADING
-from perdure.strategies.running_summary import RunningSummary
+from perdure.strategies.running_summary import SUMMARY_HEADING, RunningSummary
 from perdure.strategies.window import cut_to_fit, largest_fitting, windowed
 from perdure.types import JSON, Message, Observation
 

@@ -7,11 +7,9 @@ from collections.abc import Mapping, Sequence
 from perdure.agent import Absorbed, ContextView
 from perdure.environment import Opening
 from perdure.model import LanguageModel
-from perdure.strategies.running_summary import RunningSummary
+from perdure.strategies.running_summary import SUMMARY_HEADING, RunningSummary
 from perdure.strategies.window import windowed
 from perdure.types import JSON, Message, Observation
-
-SUMMARY_HEADING = "What happened before, in short:\n"
 
 
 class Memory:

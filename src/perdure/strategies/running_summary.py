@@ -8,6 +8,9 @@ from perdure.model import LanguageModel
 from perdure.summary_prompt import Turn, summary_request
 from perdure.types import JSON, Message, Observation, Request, Sampling
 
+SUMMARY_HEADING = "What happened before, in short:\n"
+"""Stands above the summary in a prompt."""
+
 
 class RunningSummary:
     """Every `period` turns, those that left the window of `window` turns are worked into `text`.

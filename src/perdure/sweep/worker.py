@@ -1,4 +1,4 @@
-"""One run of a sweep in a process of its own: `python -m perdure.sweep_worker`, spoken to through stdin.
+"""One run of a sweep in a process of its own: `python -m perdure.sweep.worker`, spoken to through stdin.
 
 The first line of stdin is `{"config": …, "base": …, "out": …}`; stdin then stays open for as long as the
 sweep lives. When it closes, so does this process: a run folder survives that, and nobody would read the rest.

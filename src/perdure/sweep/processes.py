@@ -13,9 +13,7 @@ from pathlib import Path
 
 from perdure.errors import RunFolderError, StorageError
 from perdure.run import load
-from perdure.sweep_file import Sweep, SweepRun, load_sweep
-
-__all__ = ["RunOutcome", "Sweep", "SweepRun", "is_finished", "load_sweep", "run_sweep"]
+from perdure.sweep.file import Sweep, SweepRun
 
 _PAUSE = 0.02
 """Seconds between two looks at the processes."""
@@ -99,7 +97,7 @@ class _Worker:
         with log:
             # In a session of its own: Ctrl-C reaches the sweep alone, which then closes the worker's stdin.
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "perdure.sweep_worker"],
+                [sys.executable, "-m", "perdure.sweep.worker"],
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
