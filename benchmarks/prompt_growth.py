@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+import tracemalloc
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
@@ -118,14 +119,17 @@ class Clocked:
         return self.model.count_tokens(messages)
 
 
-def step_seconds(strategy: ContextStrategy, model: Clocked) -> list[float]:
+def step_seconds(
+    strategy: ContextStrategy, model: Clocked, watch: Callable[[int], None] = lambda step: None
+) -> list[float]:
     """Seconds that render, absorb and observe took in each step, without those of the model."""
     environment = WarehouseEnvironment(horizon=STEPS)
     opening = environment.reset(environment.task_ids()[0])
     strategy.start(opening)
     history: tuple[Message, ...] = tuple(opening.history)
     taken = []
-    for _ in range(STEPS):
+    for step in range(1, STEPS + 1):
+        watch(step)
         view = ContextView(environment.instructions, opening.goal, (), history)
         before, started = model.seconds, time.perf_counter()
         prompt = tuple(strategy.render(view))
@@ -144,6 +148,22 @@ def step_seconds(strategy: ContextStrategy, model: Clocked) -> list[float]:
     return taken
 
 
+def kept_bytes(strategy: ContextStrategy, model: Clocked) -> tuple[int, int]:
+    """Memory that a strategy's own code holds at step 100 and at step 1000."""
+    kept = {}
+    code = [tracemalloc.Filter(True, f"*/perdure/{package}/*") for package in ("strategies", "state")]
+
+    def watch(step: int) -> None:
+        if step in (100, STEPS):
+            held = tracemalloc.take_snapshot().filter_traces(code)
+            kept[step] = sum(trace.size for trace in held.traces)
+
+    tracemalloc.start()
+    step_seconds(strategy, model, watch)
+    tracemalloc.stop()
+    return kept[100], kept[STEPS]
+
+
 def harness() -> None:
     model = Clocked()
     bounded: Iterable[tuple[str, ContextStrategy]] = (
@@ -158,6 +178,11 @@ def harness() -> None:
         print(
             f"{name}: {late * 1e3:.3f} ms of harness at step 1000, target <= 1 ms, ratio {late * 1e3:.2f}; "
             f"{late / early:.2f} x step 100, target about 1"
+        )
+        before, after = kept_bytes(strategy, model)
+        print(
+            f"{name}: {after / 1024:.0f} KiB held at step 1000, {before / 1024:.0f} at step 100, "
+            f"ratio {after / before:.2f}"
         )
     growing: Iterable[tuple[str, ContextStrategy]] = (
         ("full_history", FullHistory()),

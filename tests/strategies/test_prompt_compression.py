@@ -153,9 +153,11 @@ def test_a_real_model_is_less_surprised_by_english_than_by_noise() -> None:
 class Compressor:
     """Answers as `llmlingua.PromptCompressor` does, a tenth larger than it was asked for."""
 
-    def compress_prompt(self, context: Sequence[str], *, question: str, target_token: int) -> dict[str, Any]:
+    def compress_prompt(
+        self, context: Sequence[str], *, question: str, target_token: int, concate_question: bool
+    ) -> dict[str, Any]:
         kept = " ".join(context).split()[: math.ceil(target_token * 1.1)]
-        return {"compressed_prompt": f"{' '.join(kept)}\n\n{question}"}
+        return {"compressed_prompt": " ".join([*kept, question] if concate_question else kept)}
 
 
 def at_most(count: int) -> Callable[[str], bool]:

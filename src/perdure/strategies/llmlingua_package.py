@@ -36,10 +36,12 @@ class LLMLinguaPackage:
         compressed = ""
         for share in _TARGETS:
             answer = self._compressor.compress_prompt(
-                list(turns), question=question, target_token=max(1, int(room * share))
+                list(turns),
+                question=question,
+                target_token=max(1, int(room * share)),
+                concate_question=False,  # it is shown verbatim elsewhere
             )
-            # The question is shown verbatim elsewhere; the package repeats it at the end.
-            compressed = str(answer["compressed_prompt"]).removesuffix(question).strip()
+            compressed = str(answer["compressed_prompt"]).strip()
             if fits(compressed):
                 return compressed
             self.misses += 1
