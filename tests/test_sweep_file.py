@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from perdure.agent import ModelAgent
+from perdure.config import load_config
 from perdure.errors import ConfigError
+from perdure.experiment import Experiment
 from perdure.sweep.file import Sweep, load_sweep, set_key
 from perdure.types import JSON
 
@@ -148,9 +151,14 @@ SHIPPED = [
 
 
 @pytest.mark.parametrize("file", SHIPPED, ids=lambda file: file.stem)
-def test_shipped_sweeps_load(file: Path) -> None:
+def test_shipped_sweeps_can_be_started(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for key in ("GEMINI_API_KEY", "OPENAI_API_KEY"):
+        monkeypatch.setenv(key, "unused")
     planned = load_sweep(file)
     assert len(planned.runs) > 1
+    for run in planned.runs:
+        with Experiment(load_config(run.config), base=planned.base) as experiment:
+            assert isinstance(experiment.agent(), ModelAgent)
     if file.parent.name == "paper":
         for run in planned.runs:
             assert run.config["agent"]["sampling"] == {"temperature": 0.0, "top_p": 1.0}
