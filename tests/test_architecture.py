@@ -18,7 +18,16 @@ SOURCE = Path(__file__).parents[1] / "src" / "perdure"
 
 LAYERS: list[set[str]] = [
     {"types", "session", "errors", "randomness", "python_file"},
-    {"environment", "sandbox", "model", "history", "agent", "callback"},
+    {
+        "environment",
+        "sandbox",
+        "model",
+        "history",
+        "agent",
+        "callback",
+        "prompt_reading",
+        "summary_prompt",
+    },
     {"storage", "blobs", "journal", "records", "snapshot", "controller"},
     {
         "scripted_agents",

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from perdure.cli.blame import blame
 from perdure.cli.check import check
 from perdure.cli.doctor import doctor
 from perdure.cli.exit_codes import guarded
@@ -16,6 +17,7 @@ from perdure.cli.quickstart import quickstart
 from perdure.cli.replay import replay
 from perdure.cli.report import report
 from perdure.cli.run import run
+from perdure.cli.sweep import sweep
 
 app = typer.Typer(
     name="perdure",
@@ -30,8 +32,10 @@ app = typer.Typer(
 _COMMANDS: dict[str, Callable[..., None]] = {
     "quickstart": quickstart,
     "run": run,
+    "sweep": sweep,
     "report": report,
     "replay": replay,
+    "blame": blame,
     "doctor": doctor,
     "list": list_plugins,
     "check": check,
