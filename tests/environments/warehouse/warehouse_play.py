@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from perdure.agent import Agent, ContextView
@@ -125,13 +125,3 @@ def play_memory(environment: Environment, task: str, turns: int = 3) -> Evaluati
             summary = perfect_summary([instructions, Message("user", summary), *past.pop(0)])
         observation = environment.interact(reply)
     return environment.complete()
-
-
-def texts(environment: Environment, task: str, actions: list[str]) -> Iterator[Observation]:
-    """Every observation of a task under given actions."""
-    yield environment.reset(task).observation
-    for action in actions:
-        observation = environment.interact(action)
-        yield observation
-        if observation.done:
-            return

@@ -34,8 +34,10 @@ def take_place(event: Event, world: World, t: int) -> tuple[Event, str]:
             world.start_topic(event.other, world.new_id(t), event.file, event.subject)
         case Kind.OPENED:
             world.open_pull(event.other)
-        case Kind.FIXED:
+        case Kind.FIXED if event.subject in repository.branches:
             world.push_fix(event.subject, world.new_id(t))
+        case Kind.FIXED:
+            return event, f"developer at work: nothing is left to be fixed on {event.subject}."
         case _:
             pass
     return shown, _tell(shown, world, t)
