@@ -103,6 +103,7 @@ def test_nobody_recovers_from_what_cannot_be_undone() -> None:
         assert verdict.detail["recovery_steps"] == 12
         assert verdict.detail["recovered"] is False
         assert verdict.reward == 1.0, "what cannot be answered is not scored"
+        assert verdict.detail["needless"] == 0
 
 
 @pytest.mark.parametrize("drift", ["A", "B", "C", "D_prime"])
