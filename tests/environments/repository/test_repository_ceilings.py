@@ -176,7 +176,7 @@ pieces = st.sampled_from(
         LATEST.text,
         "Result: accepted, pr_9 merged as c_ff.",
         "Result: accepted, c_ab made on topic_5 as a fix.",
-        "Event: alert: topic_5 was force-pushed, c_ee replaces its commit.",
+        "Event: alert: topic_5 was force-pushed, c_ee replaces c_ab.",
         "Event: alert: pr_9 was closed by somebody else.",
         "Event: v_1 is broken in production.",
         '{"branches": {"main": 3}, "commits": [], "prs": {"pr_9": 1}, "ci": {"x": {}}, "releases": [null]}',

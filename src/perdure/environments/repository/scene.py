@@ -91,9 +91,10 @@ def change_world(world: World, drift: Drift, pull_number: str, t: int) -> str:
     match drift:
         case "A":
             commit = f"{world.new_id(t)}f"
-            if alive:
-                repository.rewrite(branch, commit)
-            return f"alert: {branch} was force-pushed, {commit} replaces its commit."
+            replaced = repository.rewrite(branch, commit) if alive else []
+            return (
+                f"alert: {branch} was force-pushed, {commit} replaces {' and '.join(replaced) or 'nothing'}."
+            )
         case "B":
             check = repository.ci.get(branch)
             if alive and check is not None:
