@@ -83,6 +83,15 @@ def merged(state: JSON, patch: JSON) -> JSON:
     return result
 
 
+def deletions(patch: JSON) -> Iterator[str]:
+    """Keys that a merge patch deletes, at any depth."""
+    for key, value in patch.items():
+        if value is None:
+            yield key
+        elif isinstance(value, dict):
+            yield from deletions(value)
+
+
 def play_state(
     environment: Environment, task: str, state: JSON, reader: Reader = perfect_reader
 ) -> tuple[Evaluation, list[JSON], list[str]]:
@@ -102,6 +111,9 @@ def play_state(
         assert block is not None, reply
         envelope = json.loads(block[1])
         assert set(envelope) == {"state_patch", "action"}
+        named = f"{observation.text} {envelope['action']}"
+        for key in deletions(envelope["state_patch"]):
+            assert key in named, f"{key} is deleted, but neither observation nor action names it"
         observation = environment.interact(envelope["action"])
         if observation.accepted:
             state = merged(state, envelope["state_patch"])
@@ -125,13 +137,3 @@ def play_memory(environment: Environment, task: str, turns: int = 3) -> Evaluati
             summary = perfect_summary([instructions, Message("user", summary), *past.pop(0)])
         observation = environment.interact(reply)
     return environment.complete()
-
-
-def texts(environment: Environment, task: str, actions: list[str]) -> Iterator[Observation]:
-    """Every observation of a task under given actions."""
-    yield environment.reset(task).observation
-    for action in actions:
-        observation = environment.interact(action)
-        yield observation
-        if observation.done:
-            return

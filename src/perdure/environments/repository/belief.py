@@ -44,8 +44,9 @@ _OPENED = re.compile(r"(pr_\d+) opened for (\w+)")
 _MERGED = re.compile(r"(pr_\d+) merged as (c_\w+)")
 _TESTED = re.compile(r"tests (passed|failed) on (\w+)")
 _RELEASED = re.compile(r"(v_\d+) released from (c_\w+)")
-_FORCED = re.compile(r"(\w+) was force-pushed, (c_\w+) replaces its commit")
+_FORCED = re.compile(r"(\w+) was force-pushed, (c_\w+) replaces")
 _FLAKY = re.compile(r"the result of (pr_\d+) is in truth (passed|failed)")
+_PLACE = re.compile(r"[0-9]{1,6}")
 _CLOSED = re.compile(r"(pr_\d+) was closed by")
 
 
@@ -169,7 +170,8 @@ def read_summary(repository: Repository, topic: str, text: str) -> None:
             case "branches", [name, head]:
                 repository.branches[name] = head
             case "pull requests", [name, branch, "open" | "merged" | "closed" as state, approved]:
-                repository.prs[name] = Pull(branch, MAIN, state, int(approved) if approved.isdigit() else 0)
+                place = int(approved) if _PLACE.fullmatch(approved) else 0
+                repository.prs[name] = Pull(branch, MAIN, state, place)
             case "tests", [branch, "passed" | "failed" as status, head, base]:
                 repository.ci[branch] = Check(status, head, base)
             case "releases", [tag, commit, "good" | "broken" as worth]:

@@ -132,6 +132,8 @@ class Draft:
 def candidates(draft: Draft, draw: Random) -> list[Candidate]:
     """Weighted events that make sense now."""
     verbs = draft.parameters.verbs
+    # Other merges can mend a branch, so it may be gone before its developer comes to it.
+    draft.fixes = [branch for branch in draft.fixes if branch in draft.world.repository.branches]
     found: list[Candidate] = [(0.3, lambda: Event(Kind.CHATTER, other=draw.choice(CHATTER)))]
     topics, pulls = draft.topics(), draft.open_pulls()
     if draft.fixes:

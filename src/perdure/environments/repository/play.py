@@ -40,7 +40,7 @@ class Play:
         # Waiting is no answer to what a right course of action would have made actionable.
         lost = self._right is None or self._right == WAIT
         right = accepted and parsed == self._right and not (event.actionable and lost)
-        self._tally.count(event, accepted=accepted, right=right, lost=lost)
+        self._tally.count(event, accepted=accepted, acted=parsed != WAIT, right=right, lost=lost)
         set_aside(self.world)
         self._t += 1
         verdict = "accepted" if accepted else "refused"

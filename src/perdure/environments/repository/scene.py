@@ -34,8 +34,10 @@ def take_place(event: Event, world: World, t: int) -> tuple[Event, str]:
             world.start_topic(event.other, world.new_id(t), event.file, event.subject)
         case Kind.OPENED:
             world.open_pull(event.other)
-        case Kind.FIXED:
+        case Kind.FIXED if event.subject in repository.branches:
             world.push_fix(event.subject, world.new_id(t))
+        case Kind.FIXED:
+            return event, f"developer at work: nothing is left to be fixed on {event.subject}."
         case _:
             pass
     return shown, _tell(shown, world, t)
@@ -89,9 +91,10 @@ def change_world(world: World, drift: Drift, pull_number: str, t: int) -> str:
     match drift:
         case "A":
             commit = f"{world.new_id(t)}f"
-            if alive:
-                repository.rewrite(branch, commit)
-            return f"alert: {branch} was force-pushed, {commit} replaces its commit."
+            replaced = repository.rewrite(branch, commit) if alive else []
+            return (
+                f"alert: {branch} was force-pushed, {commit} replaces {' and '.join(replaced) or 'nothing'}."
+            )
         case "B":
             check = repository.ci.get(branch)
             if alive and check is not None:

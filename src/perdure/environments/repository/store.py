@@ -101,16 +101,19 @@ class Repository:
         """A test result of the branch as it is now, on main as it is now."""
         self.ci[branch] = Check("passed" if passed else "failed", self.head(branch), self.head(MAIN))
 
-    def rewrite(self, branch: str, commit: str) -> None:
-        """A force-push: another commit takes the place of the one for the branch's issue."""
+    def rewrite(self, branch: str, commit: str) -> list[str]:
+        """A force-push: one commit takes the place of the issue's and of all fixes, which are returned."""
         old = self.head(branch)
+        gone = [old]
         while old in self.commits and not self.commits[old].issue:
             old = self.commits.pop(old).parent
+            gone.append(old)
         replaced = self.commits.pop(old, Commit())
         self.commits[commit] = replaced
         if replaced.issue:
             self.made_for[replaced.issue] = commit
         self.branches[branch] = commit
+        return gone
 
     def is_fresh(self, branch: str) -> bool:
         """The last tests of a branch passed, on its present head and main's present head."""

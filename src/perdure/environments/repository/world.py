@@ -116,7 +116,7 @@ class World:
         self.breaking_merges += self._main_broken
         commit = self.new_id(t)
         self.repository.merge(action.name, commit)
-        return True, f"{action.name} merged as {commit}"
+        return True, f"{action.name} merged as {commit}, {pull.branch} deleted"
 
     def _fix_ci(self, action: RepositoryAction, t: int) -> tuple[bool, str]:
         if self.repository.open_on(action.name) is None:

@@ -150,7 +150,7 @@ class Belief:
 
     def state(self, keys: Iterable[str]) -> dict[str, JSON]:
         """The belief as a structured state with these keys, in the order of the shelves."""
-        shelves = sorted(self._contents, key=lambda name: int(name.removeprefix("shelf_")))
+        shelves = sorted(self._contents, key=lambda name: (len(name), name))
         everything: dict[str, JSON] = {
             "inventory": {shelf: self._contents[shelf] for shelf in shelves},
             "inbound": [],

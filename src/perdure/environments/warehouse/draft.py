@@ -25,6 +25,9 @@ class Draft:
     parameters: Parameters
     seed: int
     names: list[str]
+    """Labels of items to come, the last first."""
+    customers: list[str]
+    """Customers to come, each of whom has one item reserved."""
     stock: list[str] = field(default_factory=list)
     """Oldest first."""
     departed: list[str] = field(default_factory=list)

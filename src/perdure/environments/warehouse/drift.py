@@ -17,8 +17,9 @@ from perdure.randomness import keyed_random
 AFFECTED = 6
 """Most items that an audit reshuffles."""
 SMALLEST_STOCK = 4
-HELD = 4
-"""Orders that a D_prime drift cancels."""
+HELD, CANCELLED = 5, 2
+"""Orders on hold before a D_prime drift, and how many it cancels: less than half, so that a runtime that
+guards its state against sudden losses lets them go."""
 
 
 def drift_events(draft: Draft, t: int) -> list[Event]:
@@ -42,7 +43,7 @@ def drift_events(draft: Draft, t: int) -> list[Event]:
 
 def _lead(draft: Draft, t: int) -> list[Event]:
     """Arrivals while the stock is too small, maintenance otherwise; then the held orders."""
-    held = HELD + 1 if draft.parameters.drift == "D_prime" else 0
+    held = HELD if draft.parameters.drift == "D_prime" else 0
     draw = keyed_random(draft.seed, "lead", t)
     events = []
     for _ in range(LEAD[draft.parameters.drift] - held):
@@ -52,9 +53,9 @@ def _lead(draft: Draft, t: int) -> list[Event]:
             events.append(scored(Kind.MAINTENANCE, draw.choice(draft.available())))
     if held:
         items = keyed_random(draft.seed, "held", t).sample(draft.stock, held)
-        draft.affected = tuple(items[:HELD])
+        draft.affected = tuple(items[:CANCELLED])
         events += [Event(Kind.HELD_ORDER, item) for item in items]
-        draft.reserved[items[-1]] = "standing"
+        draft.reserved.update(dict.fromkeys(items[CANCELLED:], "on hold"))
     return events
 
 
@@ -64,10 +65,12 @@ def _probes(draft: Draft) -> list[Event]:
     if drift == "D":
         return [Event(Kind.ORDER, affected[0], probe=True) for _ in range(count)]
     if drift == "D_prime":
-        standing = draft.reserved.popitem()[0]
-        draft.stock.remove(standing)
-        cancelled = [Event(Kind.RELEASE, affected[i % HELD], probe=True) for i in range(count)]
-        return [*cancelled, scored(Kind.RELEASE, standing)]
+        standing = list(draft.reserved)
+        draft.reserved.clear()
+        for item in standing:
+            draft.stock.remove(item)
+        cancelled = [Event(Kind.RELEASE, affected[i % CANCELLED], probe=True) for i in range(count)]
+        return [*cancelled, *(scored(Kind.RELEASE, item) for item in standing)]
     if drift == "B":
         draft.relabelled = draft.names.pop()
         draft.stock[draft.stock.index(affected[0])] = draft.relabelled

@@ -18,7 +18,7 @@ from perdure.prompt_reading import (
 )
 from perdure.types import Message
 
-_SHELVES = re.compile(r"warehouse with ([0-9]+) shelves")
+_SHELVES = re.compile(r"warehouse with ([1-9][0-9]{0,5}) shelves")
 _ANY = "may use any empty shelf"
 _STATE_KEYS = ("inventory", "inbound", "open_orders")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perdure.environments.warehouse.actions import WarehouseAction, parse_action
+from perdure.environments.warehouse.actions import NO_OP, WarehouseAction, parse_action
 from perdure.environments.warehouse.change import change_world
 from perdure.environments.warehouse.events import Event, Kind
 from perdure.environments.warehouse.noise import telemetry
@@ -41,7 +41,8 @@ class Play:
         reason = parsed if isinstance(parsed, str) else self._apply(parsed, event)
         accepted = not reason
         right = isinstance(parsed, WarehouseAction) and accepted and is_right(event, parsed, self._answer)
-        self._tally.count(event, accepted=accepted, right=right, lost=self._lost)
+        acted = isinstance(parsed, WarehouseAction) and parsed.verb != NO_OP
+        self._tally.count(event, accepted=accepted, acted=acted, right=right, lost=self._lost)
         self._lapse(event)
         self._t += 1
         result = "Result: accepted." if accepted else f"Result: refused, {reason}."

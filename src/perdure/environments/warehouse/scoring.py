@@ -48,8 +48,8 @@ class Tally:
     needless: int = 0
     """Actions other than Wait that were carried out where Wait was right."""
 
-    def count(self, event: Event, *, accepted: bool, right: bool, lost: bool) -> None:
-        """One event was answered; `lost` says that its premise was."""
+    def count(self, event: Event, *, accepted: bool, acted: bool, right: bool, lost: bool) -> None:
+        """One event was answered, with Wait unless `acted`; `lost` says that its premise was."""
         self.refused += not accepted
         if event.probe:
             self.probes.append(right)
@@ -57,7 +57,7 @@ class Tally:
             self.right[event.kind] += right
             self.premise_lost += lost
         else:
-            self.needless += accepted and not right
+            self.needless += accepted and acted and not right
 
     def grade(self, events: Iterable[Event], probes: int) -> Evaluation:
         """The verdict: score = right actions / actionable events of the whole script, played or not."""

@@ -50,7 +50,9 @@ def write_script(parameters: Parameters, seed: int) -> Script:
     needed = parameters.preloaded + parameters.horizon + 1
     numbers = list(range(needed))
     keyed_random(seed, "names", 0).shuffle(numbers)
-    draft = Draft(parameters, seed, [f"item_{number}" for number in numbers])
+    customers = [f"customer_{number}" for number in range(parameters.horizon)]
+    keyed_random(seed, "customers", 0).shuffle(customers)
+    draft = Draft(parameters, seed, [f"item_{number}" for number in numbers], customers)
     preload = tuple(draft.names.pop() for _ in range(parameters.preloaded))
     draft.stock.extend(preload)
     events = [*_manifest(preload), *_events(draft)]
@@ -128,7 +130,7 @@ def _reservation(draft: Draft, draw: Random, t: int) -> Event | None:
         if not free:
             return None
         item = draw.choice(free)
-        draft.reserved[item] = f"customer_{len(draft.reserved) * 7 % 90 + draw.randrange(7)}"
+        draft.reserved[item] = draft.customers.pop()
         return Event(Kind.RESERVATION, item, detail=draft.reserved[item])
     if t >= horizon // 2 and draft.reserved:
         item = draw.choice(list(draft.reserved))
