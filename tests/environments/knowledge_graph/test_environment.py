@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 import perdure
-from perdure.conformance.environments import check_environment, companions_of
+from perdure.companions import companions_of
+from perdure.conformance.environments import check_environment
 from perdure.environments.knowledge_graph import DO_NOTHING, MAX_INTERACTIONS, KnowledgeGraphEnvironment
 from perdure.environments.knowledge_graph.actions import ARITY
 from perdure.environments.knowledge_graph.scoring import f1_score, grade

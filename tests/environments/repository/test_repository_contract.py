@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.conformance.environments import check_environment, companions_of
+from perdure.companions import companions_of
+from perdure.conformance.environments import check_environment
 from perdure.environments import repository
 from perdure.environments.repository import RepositoryEnvironment, normal_form
 from perdure.environments.repository.actions import ACTION_PATTERN, VERBS, RepositoryAction, parse_action

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.conformance.environments import check_environment, companions_of
+from perdure.companions import companions_of
+from perdure.conformance.environments import check_environment
 from perdure.environments import warehouse
 from perdure.environments.warehouse import WarehouseEnvironment, normal_form
 from perdure.environments.warehouse.actions import ACTION_PATTERN, WarehouseAction, parse_action
