@@ -36,7 +36,7 @@ from perdure.environments.knowledge_graph.programs import (
     parse_program,
 )
 from perdure.environments.knowledge_graph.tasks import KnowledgeGraphTask, load_tasks
-from perdure.pipelines.knowledge_graph_paths import read_path_questions
+from perdure.pipelines.knowledge_graph.paths import read_path_questions
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 ONTOLOGY = "shared/agentbench_kg_ontology"

@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.kg_fidelity import PATHS, gold_paths
 from perdure.environments.knowledge_graph.environment import KnowledgeGraphEnvironment
-from perdure.pipelines.knowledge_graph_paths import main, read_path_questions
+from perdure.pipelines.knowledge_graph.paths import main, read_path_questions
 from tests.environments.knowledge_graph.graphs import DATA
 
 TRIPLES = """\

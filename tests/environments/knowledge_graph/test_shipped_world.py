@@ -8,8 +8,8 @@ from perdure.environments.knowledge_graph.ontology import load_ontology
 from perdure.environments.knowledge_graph.tasks import load_tasks
 from perdure.environments.knowledge_graph.triple_files import read_columns
 from perdure.environments.knowledge_graph.world import SHIPPED_GRAPH, SHIPPED_ONTOLOGY, SHIPPED_TASKS
-from perdure.pipelines.knowledge_graph_tasks import differences
-from perdure.pipelines.knowledge_graph_world import make_world
+from perdure.pipelines.knowledge_graph.tasks import differences
+from perdure.pipelines.knowledge_graph.world import make_world
 
 TASKS = load_tasks(SHIPPED_TASKS)
 ONTOLOGY = load_ontology(SHIPPED_ONTOLOGY)

@@ -1,6 +1,6 @@
 """Turns path questions over a triple file into knowledge-graph tasks.
 
-    python -m perdure.pipelines.knowledge_graph_paths QUESTIONS.txt --out tasks.json
+    python -m perdure.pipelines.knowledge_graph.paths QUESTIONS.txt --out tasks.json
 
 A question is a line of tab-separated columns: its words, its answers, its gold path. Two published forms:
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
-from perdure.pipelines.knowledge_graph_names import (
+from perdure.pipelines.knowledge_graph.names import (
     COLLECTIONS,
     FILM_GENRES,
     INDUSTRIES,
@@ -15,7 +15,7 @@ from perdure.pipelines.knowledge_graph_names import (
     SUBJECTS,
     NameMaker,
 )
-from perdure.pipelines.knowledge_graph_schema import RELATIONS
+from perdure.pipelines.knowledge_graph.schema import RELATIONS
 from perdure.randomness import keyed_random
 
 _INVERSE = {relation.name: relation.inverse for relation in RELATIONS}

@@ -1,6 +1,6 @@
 """Makes the shipped graph and its questions.
 
-    python -m perdure.pipelines.knowledge_graph_tasks --out FOLDER --seed 0
+    python -m perdure.pipelines.knowledge_graph.tasks --out FOLDER --seed 0
 
 No language model takes part. A template is filled with entities of the world, converted to actions, and kept
 if playing the actions on the graph bears it out: an answer that is neither empty nor long, intersections and
@@ -25,9 +25,9 @@ from perdure.environments.knowledge_graph.ontology import Ontology, load_ontolog
 from perdure.environments.knowledge_graph.oxigraph_store import OxigraphStore
 from perdure.environments.knowledge_graph.programs import And, Program, Superlative, parse_program, parts
 from perdure.environments.knowledge_graph.triple_store import TripleStore
-from perdure.pipelines.knowledge_graph_questions import TEMPLATES, Template
-from perdure.pipelines.knowledge_graph_schema import inverses, roles, vocabulary
-from perdure.pipelines.knowledge_graph_world import World, make_world
+from perdure.pipelines.knowledge_graph.questions import TEMPLATES, Template
+from perdure.pipelines.knowledge_graph.schema import inverses, roles, vocabulary
+from perdure.pipelines.knowledge_graph.world import World, make_world
 from perdure.randomness import keyed_random
 from perdure.types import JSON
 
