@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from textwrap import shorten
 
 from perdure.reports.table import Table, make_table
 from perdure.types import JSON
 
 Facts = Mapping[str, JSON]
+
+_REASON_SHOWN = 120
+"""Characters of a finish reason; `--json` shows it whole."""
 
 _COLUMNS = {
     "run": False,
@@ -120,15 +124,21 @@ def fraction(part: int, whole: int) -> str:
     return f"{part}/{whole} {part / whole:.2f}" if whole else "0/0"
 
 
-def counts_line(counts: Mapping[str, int]) -> str:
-    """`completed 18, task_limit_reached 2`, the most frequent first."""
-    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return ", ".join(f"{name} {count}" for name, count in ordered)
+def statuses_cell(facts: Facts) -> str:
+    """`completed 18, agent_unknown_error 2 (the server hung up)`, the most frequent first."""
+    ordered = sorted(facts["statuses"].items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{name} {count}{_reason(facts, name)}" for name, count in ordered)
+
+
+def _reason(facts: Facts, status: str) -> str:
+    """The commonest reason, in one line of bounded length."""
+    reason = " ".join(facts["reasons"].get(status, "").split())
+    return f" ({shorten(reason, _REASON_SHOWN, placeholder=' …')})" if reason else ""
 
 
 def statuses_line(facts: Facts) -> str:
     """How sessions ended, and the success of those that no limit ended, where a limit ended some."""
-    line = f"statuses: {counts_line(facts['statuses'])}"
+    line = f"statuses: {statuses_cell(facts)}"
     unlimited = facts["success_without_limit_reached"]
     if unlimited["of"] < facts["sessions"]:
         line += f"; success without limit-reached sessions: {success_cell(unlimited)}"
@@ -156,7 +166,7 @@ def _comparison_row(name: str, facts: Facts) -> list[str]:
         f"{tokens['cached']:,}",
         f"{facts['seconds']:.1f}",
         cost_cell(facts["cost"]),
-        counts_line(facts["statuses"]),
+        statuses_cell(facts),
         facts["folder"],
     ]
 
