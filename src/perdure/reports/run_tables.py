@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from textwrap import shorten
 
+from perdure.reports.legend import letters
 from perdure.reports.table import Table, make_table
 from perdure.types import JSON
 
@@ -27,15 +28,19 @@ _COLUMNS = {
     "cached": True,
     "seconds": True,
     "cost $": True,
-    "statuses": False,
-    "folder": False,
 }
 
 
 def comparison_table(runs: Sequence[Facts]) -> Table:
     """One row a run; a run that is not through says so."""
-    rows = [_comparison_row(name, facts) for name, facts in zip(unique_names(runs), runs, strict=True)]
+    rows = [_comparison_row(name, facts) for name, facts in zip(labels(runs), runs, strict=True)]
     return make_table("Runs", _COLUMNS, rows, drop_empty=True)
+
+
+def statuses_table(runs: Sequence[Facts]) -> Table:
+    """How the sessions of each run ended, with the commonest reason of what failed."""
+    rows = [[name, statuses_cell(facts)] for name, facts in zip(labels(runs), runs, strict=True)]
+    return make_table("How sessions ended", {"run": False, "statuses": False}, rows)
 
 
 def result_table(facts: Facts, floors: Mapping[str, Facts]) -> Table:
@@ -70,9 +75,9 @@ def skills_table(runs: Sequence[Facts]) -> Table | None:
             skills.setdefault(skill, ["–"] * len(runs))[i] = fraction(*counts)
     if not skills:
         return None
-    names = unique_names(runs)
-    columns = {"skill": False, **dict.fromkeys(names, True)}
-    return make_table("Success by skill", columns, [[skill, *skills[skill]] for skill in sorted(skills)])
+    columns = {"skill": False, **dict.fromkeys(labels(runs), True)}
+    rows = [[skill, *skills[skill]] for skill in sorted(skills)]
+    return make_table("Success by skill", columns, rows, turns=False)
 
 
 def metrics_table(runs: Sequence[Facts]) -> Table | None:
@@ -84,8 +89,9 @@ def metrics_table(runs: Sequence[Facts]) -> Table | None:
                 rows.setdefault(key, ["–"] * len(runs))[i] = f"{value:.4g}"
     if not rows:
         return None
-    columns = {"metric": False, **dict.fromkeys(unique_names(runs), True)}
-    return make_table("Metrics of the environment", columns, [[key, *rows[key]] for key in sorted(rows)])
+    columns = {"metric": False, **dict.fromkeys(labels(runs), True)}
+    body = [[key, *rows[key]] for key in sorted(rows)]
+    return make_table("Metrics of the environment", columns, body, turns=False)
 
 
 def skill_counts(metrics: Mapping[str, float]) -> dict[str, tuple[int, int]]:
@@ -98,10 +104,9 @@ def skill_counts(metrics: Mapping[str, float]) -> dict[str, tuple[int, int]]:
     return counts
 
 
-def unique_names(runs: Sequence[Facts]) -> list[str]:
-    """Names for columns: the runs' own where they tell them apart, else their folders."""
-    names = [str(facts["name"]) for facts in runs]
-    return names if len(set(names)) == len(names) else [str(facts["folder"]) for facts in runs]
+def labels(runs: Sequence[Facts]) -> list[str]:
+    """What columns are called: the name of a single run, the letters of several."""
+    return letters(len(runs)) if len(runs) > 1 else [str(facts["name"]) for facts in runs]
 
 
 def agent_label(facts: Facts) -> str:
@@ -166,8 +171,6 @@ def _comparison_row(name: str, facts: Facts) -> list[str]:
         f"{tokens['cached']:,}",
         f"{facts['seconds']:.1f}",
         cost_cell(facts["cost"]),
-        statuses_cell(facts),
-        facts["folder"],
     ]
 
 
