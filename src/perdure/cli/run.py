@@ -45,7 +45,7 @@ def run(
     Examples:
 
     - `perdure run configs/example.toml`
-    - `perdure run configs/example.toml --set agent.kind=oracle --limit 5`
+    - `perdure run configs/example.toml --set agent.kind=model --limit 1`
     - `perdure run my.toml --dry-run`
     """
     from perdure.config import load_config
