@@ -8,6 +8,7 @@ from importlib.metadata import metadata
 
 import pytest
 
+from perdure import registry
 from perdure.cli import machine
 from tests.cli.conftest import Perdure
 
@@ -26,6 +27,17 @@ def test_list_of_one_kind(perdure: Perdure) -> None:
     table = perdure("list", "strategies").stdout
     assert "full_history" in table
     assert "counter" not in table
+
+
+def test_a_kind_may_be_singular(perdure: Perdure) -> None:
+    for plural, singular in (("callbacks", "callback"), ("strategies", "strategy"), ("datasets", "dataset")):
+        assert perdure("list", singular).stdout == perdure("list", plural).stdout
+
+
+def test_an_empty_list_says_so(perdure: Perdure, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "plugin_names", lambda kind: [])
+    assert perdure("list", "sandboxes").stdout == "no sandboxes are installed\n"
+    assert json.loads(perdure("list", "sandboxes", "--json").stdout) == []
 
 
 def test_doctor_tells_about_every_part(perdure: Perdure) -> None:

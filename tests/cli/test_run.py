@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,25 @@ def test_second_call_resumes_and_plays_nothing(perdure: Perdure, folder: Path) -
     before = (folder / "out" / "sessions.jsonl").read_bytes()
     assert facts(perdure, "--out", "out") == first
     assert (folder / "out" / "sessions.jsonl").read_bytes() == before
+
+
+def test_a_finished_run_says_that_nothing_was_played(perdure: Perdure) -> None:
+    arguments = ["run", "counter.toml", "-q", "--out", "out"]
+    assert "already finished" not in perdure(*arguments, "--limit", "2").stdout
+    assert "already finished" not in perdure(*arguments).stdout
+    assert "already finished, nothing was played" in perdure(*arguments).stdout.splitlines()
+
+
+def test_agent_errors_come_with_their_commonest_reason(perdure: Perdure, folder: Path) -> None:
+    config = folder / "counter.toml"
+    config.write_text(config.read_text().replace("cycle = true", ""))
+    arguments = ["--set", "agent.kind=model", "--out", "out"]
+    result = perdure("run", "counter.toml", "-q", *arguments)
+    assert re.search(r"statuses: agent_unknown_error 5 \(.*used up.*\), completed 1", result.stdout)
+    assert re.search(r"agent_unknown_error 5 \(.*used up", perdure("report", "out").stdout)
+    reasons = facts(perdure, *arguments)["reasons"]
+    assert isinstance(reasons, dict)
+    assert list(reasons) == ["agent_unknown_error"]
 
 
 def test_a_shorter_run_is_continued(perdure: Perdure, folder: Path) -> None:

@@ -38,6 +38,18 @@ CASES = {
     ),
     "unknown task": (["run", "counter.toml", "--tasks", "99"], "has no task '99'; it has: 0, 1, 2, 3, 4, 5"),
     "broken set": (["run", "counter.toml", "--set", "seed"], "--set 'seed': expected key.path=value"),
+    "out is a file": (
+        ["run", "counter.toml", "--out", "counter.toml"],
+        "--out 'counter.toml': 'counter.toml' is a file, not a folder",
+    ),
+    "out is below a file": (
+        ["run", "counter.toml", "--out", "counter.toml/x/y"],
+        "--out 'counter.toml/x/y': 'counter.toml' is a file, not a folder",
+    ),
+    "quickstart in a file": (
+        ["quickstart", "--out", "counter.toml"],
+        "'counter.toml' is a file, not a folder",
+    ),
     "no run folder": (["report", "."], "'.' is not a run folder: it has no config.toml"),
     "no run to replay": (["replay", "nowhere"], "'nowhere' is not a run folder"),
     "nothing to check": (
