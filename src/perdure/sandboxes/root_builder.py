@@ -19,7 +19,7 @@ from perdure.sandboxes.helper_process import helper_command, id_mapping
 from perdure.sandboxes.root_fs import HOST_FOLDERS, HOST_LINKS, READY, RootFileSystem, find_root, root_folder
 
 PACKAGES = (
-    "passwd,procps,cron,iproute2,findutils,gawk,sudo,less,vim-tiny,psmisc,file,bc,tree,python3-minimal,adduser"
+    "acl,adduser,bc,cron,file,findutils,gawk,iproute2,less,passwd,procps,psmisc,python3,sudo,tree,unzip,vim,zip,zsh"
 )
 """Beside the essential ones: what the published tasks of administering a machine call."""
 
@@ -145,7 +145,10 @@ def _unpack(tar: Path, folder: Path) -> None:
     with tar.open("rb") as stream:
         _run_mapped(unpack, tree, into="fs", stream=stream.fileno())
     tree.chmod(0o755)
-    tidy = "mkdir -p dev proc tmp root && : > etc/resolv.conf && : > etc/machine-id && rm -f etc/hostname"
+    tidy = (
+        "mkdir -p dev proc tmp root && : > etc/resolv.conf && : > etc/machine-id && rm -f etc/hostname "
+        "&& echo '127.0.0.1 localhost sandbox' > etc/hosts"
+    )
     _run_mapped(["sh", "-c", tidy], tree, into="fs", stream=subprocess.DEVNULL)
 
 
