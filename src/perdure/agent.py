@@ -64,6 +64,9 @@ class ContextStrategy(Protocol):
     def observe(self, observation: Observation) -> None:
         """The environment answered: commit if `observation.accepted`; summarise here, through the pool."""
 
+    def trace(self) -> JSON:
+        """What is recorded with the session: patches, counts of failures. None for nothing; deterministic."""
+
 
 class Agent(ABC):
     """Acts in one task at a time."""
@@ -82,6 +85,10 @@ class Agent(ABC):
 
     def observe(self, observation: Observation) -> None:  # noqa: B027 - most scripted agents need no memory
         """The environment answered."""
+
+    def trace(self) -> JSON:
+        """What is recorded with the session, as JSON; None for nothing."""
+        return None
 
 
 class ModelAgent(Agent):
@@ -126,6 +133,10 @@ class ModelAgent(Agent):
     def observe(self, observation: Observation) -> None:
         """Let the strategy commit or summarise."""
         self.strategy.observe(observation)
+
+    def trace(self) -> JSON:
+        """What the strategy recorded."""
+        return self.strategy.trace()
 
     def _keyed_sampling(self) -> Sampling:
         """A seed for each draw, keyed by run seed, task, repeat and turn; greedy decoding needs none."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections import OrderedDict
+from contextlib import suppress
 from pathlib import Path
 
 from perdure.errors import RunFolderError
@@ -67,7 +68,11 @@ class BlobReader:
             raise RunFolderError(f"{str(self._path)!r} does not hold the text {digest!r}") from None
         with self._path.open("rb") as file:
             file.seek(offset)
-            text: str = json.loads(file.readline())[1]
+            line = file.readline()
+        try:
+            text: str = json.loads(line)[1]
+        except ValueError as error:
+            raise RunFolderError(f"the text {digest!r} in {str(self._path)!r} is damaged: {error}") from error
         return text
 
     def _index(self) -> None:
@@ -78,6 +83,8 @@ class BlobReader:
             for line in file:
                 if not line.endswith(b"\n"):
                     break
-                # A line is ["<32 hex digits>", "…"]: the address need not be parsed as JSON.
-                self._offsets.setdefault(bytes.fromhex(line[2:34].decode("ascii")), self._indexed)
+                # A line is ["<32 hex digits>", "…"]: the address need not be parsed as JSON. A damaged line
+                # is passed over: only whoever asks for its text needs to know.
+                with suppress(ValueError):
+                    self._offsets.setdefault(bytes.fromhex(line[2:34].decode("ascii")), self._indexed)
                 self._indexed += len(line)

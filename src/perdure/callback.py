@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -121,31 +122,47 @@ class CallbackList:
         """Call one of the five session events on everybody."""
         for name, callback in self._callbacks.items():
             handler: Callable[[CallbackContext], None] = getattr(callback, event)
-            try:
+            with _blamed(name, event):
                 handler(ctx)
-            except Exception as error:
-                error.add_note(f"raised by the callback {name!r} in {event}")
-                raise
 
     def save(self, ctx: CallbackContext) -> dict[str, JSON]:
         """Every callback's delta; those with nothing to say are left out."""
-        deltas = {name: callback.on_state_save(ctx) for name, callback in self._callbacks.items()}
-        return {name: delta for name, delta in deltas.items() if delta is not None}
+        return self._collect("on_state_save", lambda callback: callback.on_state_save(ctx))
 
     def snapshot(self) -> dict[str, JSON]:
         """Every callback's whole state."""
-        states = {name: callback.snapshot_state() for name, callback in self._callbacks.items()}
-        return {name: state for name, state in states.items() if state is not None}
+        return self._collect("snapshot_state", lambda callback: callback.snapshot_state())
 
     def close(self) -> None:
-        """Close every callback."""
-        for callback in self._callbacks.values():
-            callback.close()
+        """Close every callback, in order, also when one of them fails."""
+        with ExitStack() as stack:
+            for callback in reversed(self._callbacks.values()):
+                stack.callback(callback.close)
 
     def restore(self, states: Mapping[str, JSON], deltas: Sequence[Mapping[str, JSON]]) -> None:
         """Give every callback its newest snapshot and the deltas after it."""
         for name, callback in self._callbacks.items():
-            callback.restore_state(states.get(name), [delta.get(name) for delta in deltas])
+            with _blamed(name, "restore_state"):
+                callback.restore_state(states.get(name), [delta.get(name) for delta in deltas])
+
+    def _collect(self, event: str, ask: Callable[[Callback], JSON]) -> dict[str, JSON]:
+        found = {}
+        for name, callback in self._callbacks.items():
+            with _blamed(name, event):
+                answer = ask(callback)
+            if answer is not None:
+                found[name] = answer
+        return found
+
+
+@contextmanager
+def _blamed(name: str, event: str) -> Iterator[None]:
+    """A failure passes through, and says whose it was."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"raised by the callback {name!r} in {event}")
+        raise
 
 
 def snake_case(name: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from json import dumps
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -117,6 +117,7 @@ def load_config(source: Path | str | Mapping[str, JSON], sets: Iterable[str] = (
     """Read and check a configuration; `sets` are `key.path=value` with TOML values. Raises ConfigError."""
     if isinstance(source, Mapping):
         data, label = _plain_copy(source), "configuration"
+        _check_plain(data)
     else:
         data, label = _read_toml(Path(source)), str(source)
     for assignment in sets:
@@ -165,7 +166,7 @@ def explain(error: ValidationError, model: type[BaseModel]) -> str:
     location = ".".join(str(part) for part in first["loc"]) or "configuration"
     if first["type"] == "extra_forbidden":
         section = _section_at(model, first["loc"][:-1])
-        choices = ", ".join(section.model_fields) if section else ""
+        choices = ", ".join(section.model_fields) if section else "none"
         return f"{location}: unknown key; choose one of: {choices}"
     if first["type"] == "missing":
         return f"{location}: missing"
@@ -208,6 +209,18 @@ def _plain_copy(source: Mapping[str, JSON]) -> dict[str, JSON]:
     }
 
 
+def _check_plain(data: Mapping[str, JSON], prefix: str = "") -> None:
+    """A configuration given as a mapping holds what TOML can hold, or it could not be written down."""
+    for key, value in data.items():
+        if isinstance(value, Mapping):
+            _check_plain(value, f"{prefix}{key}.")
+        elif isinstance(value, list):
+            _check_plain({str(i): item for i, item in enumerate(value)}, f"{prefix}{key}.")
+        elif value is not None and not isinstance(value, str | int | float | bool):
+            kinds = "a string, a number, true or false, a list or a table"
+            raise ConfigError(f"{prefix}{key}: expected {kinds}, got {value!r}")
+
+
 def _list_item(items: list[Any], key: str, assignment: str) -> Any:
     if not key.isdigit() or int(key) >= len(items):
         raise ConfigError(f"--set {assignment!r}: {key!r} is not an index below {len(items)}")
@@ -216,10 +229,16 @@ def _list_item(items: list[Any], key: str, assignment: str) -> Any:
 
 def _section_at(model: type[BaseModel], path: Sequence[Any]) -> type[BaseModel] | None:
     """The section that a location of a validation error lies in."""
-    section: Any = model
+    section: type[BaseModel] | None = model
+    inside = False
     for part in path:
-        fields = getattr(section, "model_fields", {})
-        if part not in fields:
+        if inside:  # a key of a table of sections, or an index of a list of them
+            inside = False
+            continue
+        if section is None or part not in section.model_fields:
             return None
-        section = fields[part].annotation
-    return section if isinstance(section, type) and issubclass(section, BaseModel) else None
+        annotation = section.model_fields[part].annotation
+        inside = get_origin(annotation) in (dict, list)
+        members = [annotation, *get_args(annotation)]
+        section = next((m for m in members if isinstance(m, type) and issubclass(m, BaseModel)), None)
+    return section

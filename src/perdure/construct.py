@@ -53,7 +53,10 @@ def bind(
     such a parameter and the user did not set it. Raises ConfigError: one line with key, value and choices.
     """
     signature = inspect.signature(target)
-    hints = get_type_hints(target.__init__ if inspect.isclass(target) else target)
+    try:
+        hints = get_type_hints(target.__init__ if inspect.isclass(target) else target)
+    except NameError as error:
+        raise ConfigError(f"{where}: {error} when its annotations are read; import it at run time") from error
     accepted = {
         name: parameter
         for name, parameter in signature.parameters.items()
@@ -88,8 +91,12 @@ def _convert(
     from pydantic.errors import PydanticSchemaGenerationError
 
     try:
+        text = json.dumps(value)
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"{where}: {error}, got {value!r}") from error
+    try:
         # JSON's strict mode: a list may be a tuple, an integer a float, but "3" is no number.
-        return TypeAdapter(hint).validate_json(json.dumps(value), strict=True)
+        return TypeAdapter(hint).validate_json(text, strict=True)
     except PydanticSchemaGenerationError:
         return value
     except ValidationError as error:

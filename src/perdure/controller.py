@@ -81,11 +81,13 @@ class Controller:
     def _play(self, session: Session, ctx: CallbackContext) -> None:
         self._callbacks.fire("on_session_create", ctx)
         opened = not self._flags.take(Step.RESET)
+        started = opened and self._reset(session)
         if opened:
-            self._reset(session)
             self._callbacks.fire("on_environment_reset", ctx)
         while session.status is SessionStatus.RUNNING:
             self._turn(session, ctx)
+        if started:
+            session.trace = self._agent.trace()
         if opened and not self._flags.take(Step.COMPLETE):
             session.evaluate(self._environment.complete())
             self._callbacks.fire("on_environment_complete", ctx)
@@ -94,39 +96,52 @@ class Controller:
     def _turn(self, session: Session, ctx: CallbackContext) -> None:
         if self._limit_reached(session):
             return
-        session.take_turn()
-        if not self._flags.take(Step.INFERENCE):
-            try:
-                session.receive(self._agent.infer(self._view(session)))
-            except ModelError as error:
-                session.finish(error.status, str(error))
-                return
+        if self._flags.take(Step.INFERENCE):
+            session.take_turn()
+        elif self._infer(session):
             self._callbacks.fire("on_agent_inference", ctx)
-        if session.status is not SessionStatus.RUNNING:
+        if self._flags.take(Step.INTERACT) and session.reply is not None:
+            session.reject("The reply was set aside.")
+        action = self._absorb(session)
+        if action is None:
             return
-        reply = session.reply
-        if self._flags.take(Step.INTERACT) or reply is None:
-            if reply is not None:
-                session.reject("The reply was set aside.")
-            return
-        absorbed = self._agent.absorb(reply)
-        if absorbed.action is None:
-            session.reject(absorbed.error or "")
-            return
-        observation = self._environment.interact(absorbed.action)
+        observation = self._environment.interact(action)
         self._journal.observe(observation)
-        session.observe(absorbed.action, observation)
+        session.observe(action, observation)
         self._callbacks.fire("on_environment_interact", ctx)
         self._agent.observe(observation)
 
-    def _reset(self, session: Session) -> None:
+    def _infer(self, session: Session) -> bool:
+        """Ask the agent once; False when no reply can be had, which ends the session."""
+        session.take_turn()
+        try:
+            session.receive(self._agent.infer(self._view(session)))
+        except ModelError as error:
+            session.finish(error.status, str(error))
+            return False
+        return True
+
+    def _absorb(self, session: Session) -> str | None:
+        """The action of the reply under way, or None. What the agent cannot read it is asked again."""
+        while session.status is SessionStatus.RUNNING and session.reply is not None:
+            absorbed = self._agent.absorb(session.reply)
+            if absorbed.action is not None:
+                return absorbed.action
+            session.reject(absorbed.error or "")
+            if self._limit_reached(session) or not self._infer(session):
+                break
+        return None
+
+    def _reset(self, session: Session) -> bool:
+        """Open the task; False when its own set-up failed, of which the agent hears nothing."""
         opening = self._environment.reset(session.task_id)
         self._journal.observe(opening.observation)
         if opening.observation.status.is_terminal:
             session.finish(opening.observation.status, opening.observation.reason)
-        else:
-            session.start(opening.goal, opening.history)
-            self._agent.start(session, opening)
+            return False
+        session.start(opening.goal, opening.history)
+        self._agent.start(session, opening)
+        return True
 
     def _view(self, session: Session) -> ContextView:
         return ContextView(
@@ -157,7 +172,9 @@ class Controller:
         return True
 
     def _commit(self, session: Session, ctx: CallbackContext) -> None:
-        self._store.commit(session, self._journal, self._callbacks.save(ctx), self._pool.drain_charges())
+        deltas = self._callbacks.save(ctx)
+        self._journal.settle()
+        self._store.commit(session, self._journal, deltas, self._pool.drain_charges())
         self._snapshot_if_due()
 
     def _snapshot_if_due(self) -> None:

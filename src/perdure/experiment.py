@@ -35,11 +35,16 @@ class Experiment:
         self.base = (base or Path.cwd()).resolve()
         self._watchers = list(watchers)
         self._environment_plugin = load_plugin("environment", config.environment.name, base=self.base)
+        self._normalise = self._environment_plugin.companion("normalise")
         self.limits = self._limits()
         self.pool = self._build_pool()
         self.environment = self._build_environment()
-        self.schedule = make_schedule(self.environment, config)
-        self.identity = self._identity()
+        try:
+            self.schedule = make_schedule(self.environment, config)
+            self.identity = self._identity()
+        except BaseException:
+            self.environment.release()
+            raise
         out = config.execution.out
         self.folder = Path(out) if out else default_folder(config.name, config_hash(self.identity))
 
@@ -86,7 +91,7 @@ class Experiment:
 
     def normalise(self, observation: str) -> str:
         """An observation without what legitimately differs between two runs."""
-        text: str = self._environment_plugin.companion("normalise")(observation)
+        text: str = self._normalise(observation)
         return text
 
     def close(self) -> None:

@@ -26,6 +26,14 @@ class InteractionHistory(Sequence[Message]):
     def __len__(self) -> int:
         return len(self._messages)
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, InteractionHistory):
+            return NotImplemented
+        return self._messages == other._messages
+
+    def __hash__(self) -> int:
+        return hash(self._messages)
+
     def __repr__(self) -> str:
         return f"InteractionHistory({len(self)} messages)"
 

@@ -55,6 +55,17 @@ class ObservationEvent:
 Event: TypeAlias = CallEvent | ObservationEvent
 
 
+@dataclass(frozen=True)
+class _Owed:
+    """A recorded event that re-execution has not come to yet."""
+
+    offset: int
+    """Where its line starts."""
+    at: float
+    """Seconds into the task when it was written."""
+    event: Event
+
+
 class Journal:
     """Records one task at a time; serves a recorded one. It is the pool's `CallRecorder`."""
 
@@ -68,8 +79,9 @@ class Journal:
         self._log = AppendLog(path)
         self._on_divergence = on_divergence
         self._normalise = normalise
-        self._owed: deque[tuple[int, Event]] = deque()
+        self._owed: deque[_Owed] = deque()
         self._started = time.monotonic()
+        self._served_at = 0.0
         self.calls: list[CallEvent] = []
         """The calls of this task so far, served ones included."""
         self.restarts = 0
@@ -79,32 +91,42 @@ class Journal:
 
     @property
     def seconds(self) -> float:
-        """Time spent on this task, that before an interruption included."""
-        return time.monotonic() - self._started
+        """Time spent on this task, that before an interruption included.
+
+        During re-execution it is the time at which the recorded step was taken, so that a wall-clock limit
+        is met where it was met then.
+        """
+        if not self._owed:
+            return time.monotonic() - self._started
+        following = self._owed[0]
+        if isinstance(following.event, CallEvent):
+            return following.at - following.event.seconds
+        return self._served_at
 
     def begin(self, index: int, task_id: str, sample: int) -> None:
         """Open the journal for a task: take up the record that an interrupted process left, or a new one."""
         self._owed.clear()
         self.calls = []
-        self._started = time.monotonic()
+        self._started, self._served_at = time.monotonic(), 0.0
         header = {"v": 1, "index": index, "task": task_id, "sample": sample}
         left = self._left_behind(header)
         self.restarts = left.get("restarts", 0) + 1 if left else 0
         self.divergences = left.get("divergences", 0) if left else 0
         if self._owed:
+            self._tally()
             return
         self._log.truncate(0)
-        self._log.append(_dumps({**header, "restarts": self.restarts, "divergences": self.divergences}))
+        self._log.append(_dumps({**header, **self._counts()}))
 
     def recall(self, caller: str, model: str, request: Request, digest: str) -> tuple[Outcome, float] | None:
         """The recorded outcome of this call, or None when there is no record left."""
         if not self._owed:
             return None
-        offset, event = self._owed[0]
+        event = self._owed[0].event
         if not isinstance(event, CallEvent) or (event.caller, event.digest) != (caller, digest):
-            self._diverge(offset, f"{caller!r} asked {model!r} something that was not asked then")
+            self._diverge(f"{caller!r} asked {model!r} something that was not asked then")
             return None
-        self._owed.popleft()
+        self._serve()
         self.calls.append(CallEvent(caller, model, digest, event.outcome, event.seconds, request))
         return event.outcome, event.seconds
 
@@ -120,23 +142,26 @@ class Journal:
         """Append an observation, or compare it with the recorded one."""
         event = ObservationEvent(self._normalise(observation.text), observation.accepted, observation.status)
         if self._owed:
-            offset, recorded = self._owed[0]
-            if recorded == event:
-                self._owed.popleft()
+            if self._owed[0].event == event:
+                self._serve()
                 return
-            self._diverge(offset, "the environment answered otherwise")
+            self._diverge("the environment answered otherwise")
         line = {"observation": event.text, "accepted": event.accepted, "status": event.status}
         self._log.append(_dumps({**line, "at": round(self.seconds, 3)}))
+
+    def settle(self) -> None:
+        """The task is over; a record that went on is a divergence. Raises Divergence under `restart`."""
+        if self._owed:
+            self._diverge("the task ended earlier than it did then")
 
     def discard(self) -> None:
         """Forget the interrupted task's record, keeping how often it was tried."""
         header = next(iter(self._lines()), None)
         self._log.truncate(0)
         self._owed.clear()
+        self.divergences += 1
         if header is not None:
-            fields = json.loads(header[1])
-            fields["divergences"] = fields.get("divergences", 0) + 1
-            self._log.append(_dumps(fields))
+            self._log.append(_dumps({**json.loads(header[1]), **self._counts()}))
 
     def end(self) -> None:
         """The task is committed: its record is no longer owed."""
@@ -151,21 +176,34 @@ class Journal:
     def _left_behind(self, header: dict[str, JSON]) -> dict[str, JSON] | None:
         """The header of a record of this very task, its events queued; None when there is no such record."""
         lines = self._lines()
+        offset = 0
         try:
             found: dict[str, JSON] = json.loads(lines[0][1]) if lines else {}
             if not header.items() <= found.items():
                 return None
-            at = 0.0
             for offset, line in lines[1:]:
                 fields = json.loads(line)
-                self._owed.append((offset, _event(fields)))
-                at = fields["at"]
-        except (ValueError, KeyError):
+                if "restarts" in fields:
+                    found.update(fields)
+                else:
+                    self._owed.append(_Owed(offset, fields["at"], _event(fields)))
+        except (ValueError, KeyError, TypeError, AttributeError):
             # A line that a crash of the machine left unreadable: what follows it is owed again.
-            self._log.truncate(offset if self._owed else 0)
-            return found if self._owed else None
-        self._started -= at
+            self._log.truncate(offset)
+            return found if offset else None
         return found
+
+    def _serve(self) -> None:
+        self._served_at = self._owed.popleft().at
+        if not self._owed:
+            self._started = time.monotonic() - self._served_at
+
+    def _counts(self) -> dict[str, JSON]:
+        return {"restarts": self.restarts, "divergences": self.divergences}
+
+    def _tally(self) -> None:
+        """Keep the counts, which would be lost with this process; the header is written already."""
+        self._log.append(_dumps(self._counts()))
 
     def _lines(self) -> list[tuple[int, bytes]]:
         lines, offset = [], 0
@@ -175,12 +213,14 @@ class Journal:
                 offset += len(line)
         return lines
 
-    def _diverge(self, offset: int, what: str) -> None:
+    def _diverge(self, what: str) -> None:
         if self._on_divergence == "restart":
             raise Divergence(f"{what}; the task starts again")
-        self._log.truncate(offset)
+        self._log.truncate(self._owed[0].offset)
         self._owed.clear()
+        self._started = time.monotonic() - self._served_at
         self.divergences += 1
+        self._tally()
 
 
 def encode_outcome(outcome: Outcome) -> dict[str, JSON]:

@@ -52,6 +52,7 @@ def encode_session(
         "history": _encode_messages(session.history, put),
         "interactions": [_encode_interaction(item, put) for item in session.interactions],
         "calls": list(_encode_calls(calls, put)),
+        "trace": session.trace,
         "callbacks": dict(deltas),
     }
 
@@ -79,6 +80,7 @@ def decode_past(record: Mapping[str, JSON], get: Get) -> PastSession:
         history=_decode_messages(record["history"], get),
         interactions=tuple(_decode_interaction(item, get) for item in record["interactions"]),
         experience=tuple(get(digest) for digest in record["experience"]),
+        trace=record["trace"],
     )
 
 

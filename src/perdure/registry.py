@@ -14,6 +14,8 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any, Literal, TypeAlias
 
+from perdure.callback import Callback
+from perdure.environment import Environment
 from perdure.errors import ConfigError, PluginNotFound
 
 Kind: TypeAlias = Literal["environment", "strategy", "model", "callback", "sandbox"]
@@ -25,6 +27,8 @@ _PACKAGES: dict[Kind, str] = {
     "callback": "perdure.callbacks",
     "sandbox": "perdure.sandboxes",
 }
+
+_CONTRACTS: dict[Kind, type] = {"environment": Environment, "callback": Callback}
 
 
 @dataclass(frozen=True)
@@ -58,11 +62,10 @@ def load_plugin(kind: Kind, name: str, *, base: Path | None = None) -> Plugin:
         module = importlib.import_module(f"{_PACKAGES[kind]}.{name}")
         target = getattr(module, kind.upper(), None)
         if target is not None:
-            return Plugin(kind, name, target, module)
+            return _checked(Plugin(kind, name, target, module))
     for entry in _entry_points(kind):
         if entry.name == name:
-            target = entry.load()
-            return Plugin(kind, name, target, sys.modules[target.__module__])
+            return _checked(Plugin(kind, name, _loaded(kind, entry), sys.modules[entry.module]))
     raise PluginNotFound(kind, name, plugin_names(kind))
 
 
@@ -114,7 +117,7 @@ def _from_file(kind: Kind, name: str, path: Path, class_name: str) -> Plugin:
         except BaseException as error:
             del sys.modules[module_name]
             if isinstance(error, Exception):
-                raise ConfigError(f"{kind} {name!r}: {type(error).__name__}: {error}") from error
+                raise ConfigError(f"{kind} {name!r}: {_one_line(error)}") from error
             raise
     if not hasattr(module, class_name):
         classes = sorted(
@@ -123,6 +126,28 @@ def _from_file(kind: Kind, name: str, path: Path, class_name: str) -> Plugin:
             if isinstance(value, type) and value.__module__ == module_name
         )
         raise ConfigError(
-            f"{kind} {name!r}: no class {class_name!r} in {path.name}; it has: {', '.join(classes)}"
+            f"{kind} {name!r}: no class {class_name!r} in {path.name}; it has: {', '.join(classes) or 'none'}"
         )
-    return Plugin(kind, name, getattr(module, class_name), module, digest)
+    return _checked(Plugin(kind, name, getattr(module, class_name), module, digest))
+
+
+def _loaded(kind: Kind, entry: EntryPoint) -> Any:
+    try:
+        return entry.load()
+    except (ImportError, AttributeError) as error:
+        raise ConfigError(f"{kind} {entry.name!r} ({entry.value}): {_one_line(error)}") from error
+
+
+def _checked(plugin: Plugin) -> Plugin:
+    """Where the contract is a class, the plugin must be a subclass of it. Raises ConfigError."""
+    contract = _CONTRACTS.get(plugin.kind)
+    target = plugin.target
+    if contract is not None and not (isinstance(target, type) and issubclass(target, contract)):
+        raise ConfigError(
+            f"{plugin.kind} {plugin.name!r} is {target!r}, not a subclass of {contract.__name__}"
+        )
+    return plugin
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())

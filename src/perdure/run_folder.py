@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import tomllib
 from collections.abc import Mapping
@@ -60,6 +61,8 @@ def read_config(folder: Path) -> tuple[RunConfig, dict[str, JSON]]:
         return RunConfig.model_validate(data), recorded
     except FileNotFoundError:
         raise RunFolderError(f"{str(folder)!r} is not a run folder: it has no {CONFIG_FILE}") from None
+    except OSError as error:
+        raise RunFolderError(f"{str(path)!r} cannot be read: {error.strerror or error}") from error
     except (KeyError, ValueError) as error:
         first = str(error).splitlines()[0]
         raise RunFolderError(f"{str(path)!r} cannot be read: {first}") from error
@@ -67,9 +70,11 @@ def read_config(folder: Path) -> tuple[RunConfig, dict[str, JSON]]:
 
 def check_identity(folder: Path, identity: Mapping[str, JSON]) -> None:
     """Refuse to continue a run whose configuration changed, naming every changed key."""
-    if not (folder / CONFIG_FILE).exists():
+    if not os.path.exists(
+        folder / CONFIG_FILE
+    ):  # False for a folder that may not be read: writing will say so
         sessions = folder / "sessions.jsonl"
-        if sessions.exists() and sessions.stat().st_size:
+        if os.path.exists(sessions) and sessions.stat().st_size:
             raise RunFolderError(f"{str(folder)!r} holds sessions but no {CONFIG_FILE}; give another --out")
         return
     _, recorded = read_config(folder)

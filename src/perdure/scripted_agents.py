@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import deque
 from pathlib import Path
 
 from perdure.agent import Agent, ContextView
 from perdure.environment import Opening
 from perdure.errors import ConfigError, ModelError
+from perdure.model import Outcome
 from perdure.session import Session
 from perdure.snapshot import RunReader
 
@@ -36,10 +38,10 @@ class FixedResponse(Agent):
             raise ConfigError(f"agent.run: {str(run)!r} is not a run folder")
         self._reader = RunReader(run)
         self._index = {(line["task"], line["sample"]): line["index"] for line in self._reader.lines()}
-        self._replies: list[str] = []
+        self._replies: deque[Outcome | str] = deque()
 
     def start(self, session: Session, opening: Opening) -> None:
-        """Load this task's replies: what the agent's model said, or its actions where it has no model."""
+        """Load this task's replies: what the agent's model answered, errors too, or else its actions."""
         try:
             index = self._index[session.task_id, session.sample]
         except KeyError:
@@ -47,16 +49,15 @@ class FixedResponse(Agent):
                 f"{str(self._reader.folder)!r} holds no replies for task {session.task_id!r}, "
                 f"repeat {session.sample}"
             ) from None
-        replies = [
-            call.outcome.text
-            for call in self._reader.calls(index)
-            if call.caller == "agent" and not isinstance(call.outcome, ModelError)
-        ]
-        past = self._reader[index]
-        self._replies = replies or [interaction.action for interaction in past.interactions]
+        answers = [call.outcome for call in self._reader.calls(index) if call.caller == "agent"]
+        actions = [interaction.action for interaction in self._reader[index].interactions]
+        self._replies = deque(answers or actions)
 
     def infer(self, view: ContextView) -> str:
         """The next recorded reply."""
         if not self._replies:
             raise ModelError("the recorded replies of this task are used up")
-        return self._replies.pop(0)
+        reply = self._replies.popleft()
+        if isinstance(reply, ModelError):
+            raise reply
+        return reply if isinstance(reply, str) else reply.text

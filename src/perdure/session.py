@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from perdure.errors import IllegalTransition
-from perdure.types import Evaluation, EvaluationOutcome, Message, Observation, SessionStatus
+from perdure.types import JSON, Evaluation, EvaluationOutcome, Message, Observation, SessionStatus
 
 __all__ = [
     "EvaluationOutcome",
@@ -43,7 +43,7 @@ _LEGAL: Mapping[SessionStatus, frozenset[SessionStatus]] = {
             _S.AGENT_UNKNOWN_ERROR,
         }
     ),
-    _S.RUNNING: frozenset(set(_S) - {_S.INITIAL}),
+    _S.RUNNING: frozenset(status for status in _S if status.is_terminal),
 }
 
 
@@ -92,6 +92,8 @@ class PastSession:
     history: tuple[Message, ...]
     interactions: tuple[Interaction, ...]
     experience: tuple[str, ...] = ()
+    trace: JSON = None
+    """What the agent's strategy recorded: patches, counts of failures."""
 
 
 class PastSessions(Sequence[PastSession], ABC):
@@ -131,6 +133,8 @@ class Session:
         """The raw reply under way; None between turns."""
         self.experience: list[str] = []
         """What learning callbacks want the agent to know; part of every instructions block."""
+        self.trace: JSON = None
+        """What the agent's strategy recorded of this task."""
         self._history: list[Message] = []
         self._interactions: list[Interaction] = []
         self._rejected: list[Rejected] = []

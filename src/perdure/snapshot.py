@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from functools import lru_cache
 from pathlib import Path
 from typing import overload
@@ -66,10 +67,7 @@ class RunReader(PastSessions):
         with self._path.open("rb") as file:
             file.seek(self._offsets[index])
             text = file.readline()
-        try:
-            line: dict[str, JSON] = json.loads(text)
-        except ValueError as error:
-            raise RunFolderError(f"line {index + 1} of {str(self._path)!r} is damaged: {error}") from error
+        line = _parsed(text, self._path, index)
         if line["v"] > SCHEMA_VERSION:
             raise RunFolderError(
                 f"{str(self._path)!r} has schema {line['v']}, this version reads {SCHEMA_VERSION}"
@@ -94,14 +92,25 @@ class RunReader(PastSessions):
         if not path.exists():
             return
         with path.open("rb") as file:
-            for _, line in zip(range(len(self)), file, strict=False):
-                yield json.loads(line)
+            for index, line in zip(range(len(self)), file, strict=False):
+                yield _parsed(line, path, index)
 
     def _read_past(self, index: int) -> PastSession:
         return decode_past(self.line(index), self._blobs.get)
 
     def _committed(self, offset: int) -> None:
         self._offsets.append(offset)
+
+
+def _parsed(text: bytes, path: Path, index: int) -> dict[str, JSON]:
+    """One line of a log. Raises RunFolderError, which names it, when it is damaged."""
+    try:
+        line = json.loads(text)
+        if not isinstance(line, dict):
+            raise ValueError("it holds no object")
+    except ValueError as error:
+        raise RunFolderError(f"line {index + 1} of {str(path)!r} is damaged: {error}") from error
+    return line
 
 
 class Snapshots:
@@ -124,10 +133,11 @@ class Snapshots:
         for path in sorted(self._folder.glob("*.json"), reverse=True):
             try:
                 body = json.loads(path.read_text("utf-8"))
-            except ValueError:
+                if body["tasks"] <= tasks:
+                    return body["tasks"], body["callbacks"]
+            except (ValueError, KeyError, TypeError):
+                # Damaged: an older one and the deltas after it say the same.
                 continue
-            if body["tasks"] <= tasks:
-                return body["tasks"], body["callbacks"]
         return 0, {}
 
 
@@ -136,17 +146,24 @@ class RunStore:
 
     def __init__(self, folder: Path, *, snapshot_every: int = 50, fsync: bool = True) -> None:
         self.folder = folder
-        self._lock = FolderLock(folder)
         self._snapshot_every = snapshot_every
         self._fsync = fsync
-        self._sessions = AppendLog(folder / "sessions.jsonl")
-        self._drop_unreadable_tail()
-        self._ledger = AppendLog(folder / "ledger.jsonl")
-        self._blobs = BlobWriter(folder / "blobs")
-        self._snapshots = Snapshots(folder / "snapshots")
-        self.past = RunReader(folder)
-        """Finished sessions, lazy and read-only."""
-        self._drop_uncommitted_ledger()
+        with ExitStack() as opened:
+            lock = FolderLock(folder)
+            opened.callback(lock.release)
+            self._sessions = AppendLog(folder / "sessions.jsonl")
+            opened.callback(self._sessions.close)
+            self._drop_unreadable_tail()
+            self._ledger = AppendLog(folder / "ledger.jsonl")
+            opened.callback(self._ledger.close)
+            self._blobs = BlobWriter(folder / "blobs")
+            opened.callback(self._blobs.close)
+            self._snapshots = Snapshots(folder / "snapshots")
+            self.past = RunReader(folder)
+            """Finished sessions, lazy and read-only."""
+            self._drop_uncommitted_ledger()
+            # Only now is it this object's to close: a folder that cannot be opened stays free.
+            self._opened = opened.pop_all()
 
     def callback_state(self) -> tuple[dict[str, JSON], list[dict[str, JSON]]]:
         """The newest snapshot and the deltas committed after it."""
@@ -196,9 +213,7 @@ class RunStore:
 
     def close(self) -> None:
         """Close the files and let another process in. Idempotent."""
-        for log in (self._sessions, self._ledger, self._blobs):
-            log.close()
-        self._lock.release()
+        self._opened.close()
 
     def _drop_unreadable_tail(self) -> None:
         """A crash of the machine may leave a last line of garbage: that task is owed again."""

@@ -51,7 +51,7 @@ class AppendLog:
                     written += os.pwrite(self._fd, data[written:], offset + written)
                 if sync:
                     os.fsync(self._fd)
-            except OSError:
+            except BaseException:
                 os.ftruncate(self._fd, offset)
                 raise
         self._end = offset + len(data)

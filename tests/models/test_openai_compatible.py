@@ -180,8 +180,8 @@ def test_no_request_outlasts_the_cap(connect: Connect) -> None:
     with FakeProvider(then=Answer(delay=30)) as server:
         started = time.monotonic()
         with pytest.raises(ModelUnavailable):
-            one(connect(server, timeout=0.4, max_wait_seconds=1.0, max_retries=100))
-        assert time.monotonic() - started < 2.5
+            one(connect(server, timeout=0.2, max_wait_seconds=1.0, max_retries=100))
+        assert time.monotonic() - started < 8
     assert len(server.requests) >= 2
 
 
@@ -189,7 +189,7 @@ def test_a_server_that_drips_does_not_hold_a_request_open(connect: Connect) -> N
     with FakeProvider(Answer(completion("x"), drip=0.05)) as server:
         started = time.monotonic()
         assert isinstance(one(connect(server, timeout=0.5)), Completion)
-        assert time.monotonic() - started < 4
+        assert time.monotonic() - started < 8
     assert len(server.requests) == 2
 
 
@@ -213,6 +213,21 @@ def test_an_empty_reply_is_not_a_context_limit(connect: Connect) -> None:
     with FakeProvider(Answer(completion("")), Answer(completion(None))) as server:
         outcomes = connect(server).generate([ask(), ask()])
     assert [outcome.text for outcome in outcomes if isinstance(outcome, Completion)] == ["", ""]
+
+
+def test_a_reply_that_the_content_filter_withheld_is_data(connect: Connect) -> None:
+    withheld, cut = completion(None, "content_filter"), completion("As far as", "content_filter")
+    with FakeProvider(Answer(withheld), Answer(cut)) as server:
+        model = connect(server)
+        first, second = one(model), one(model)
+    assert isinstance(first, ModelError)
+    assert first.status is SessionStatus.AGENT_UNKNOWN_ERROR
+    assert second == Completion("As far as", "content_filter", Usage(7, 3))
+
+
+def test_a_header_that_cannot_be_sent_is_not_tried_again(connect: Connect) -> None:
+    with FakeProvider() as server, pytest.raises(ModelUnavailable, match="cannot be asked like this"):
+        one(connect(server, headers={"X-Team": "two\nlines"}, first_pause=60))
 
 
 def test_a_redirect_names_its_target(connect: Connect) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 from perdure.callback import Callback, CallbackContext
 from perdure.metrics.success import wilson_interval
 from perdure.model import ModelPool
+from perdure.types import JSON
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -49,8 +50,8 @@ class Progress(Callback):
         """A long task shows its steps."""
         self._show(ctx)
 
-    def on_environment_complete(self, ctx: CallbackContext) -> None:
-        """Count the outcome."""
+    def on_state_save(self, ctx: CallbackContext) -> JSON:
+        """Count the outcome, that of a task given up without a reset too."""
         self._done += 1
         self._correct += ctx.session.record().correct
         self._show(ctx, last=self._done == self._total)

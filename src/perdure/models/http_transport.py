@@ -73,8 +73,8 @@ class HttpTransport:
         """What `read` makes of the answer's JSON, or the model error that the server's refusal means.
 
         `read` raises MalformedReply for JSON of the wrong shape; that is asked again like unreadable JSON.
-        `stop`, once set, ends pauses and forbids further attempts. Raises ModelUnavailable, with one line
-        that names the address and the server's own message.
+        `stop`, once set, ends pauses. Raises ModelUnavailable, with one line that names the address and the
+        server's own message.
         """
         with self._slots:
             deadline = time.monotonic() + self._retry.max_wait_seconds
@@ -107,6 +107,8 @@ class HttpTransport:
                     if time.monotonic() > ends:
                         raise _Passing(f"no complete reply within {seconds:g} s")
                 return response.status_code, response.headers, b"".join(chunks)
+        except httpx.LocalProtocolError as error:
+            raise ModelUnavailable(f"{url} cannot be asked like this: {error}") from error
         except httpx.TimeoutException as error:
             raise _Passing(f"no reply within {seconds:g} s ({type(error).__name__})") from error
         except httpx.RequestError as error:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from threading import Event
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
-from perdure.errors import ConfigError, ModelUnavailable
+from perdure.errors import ConfigError, ModelError, ModelUnavailable
 from perdure.model import Outcome
 from perdure.models.body_encoder import BodyEncoder
 from perdure.models.chat_dialect import (
@@ -26,7 +26,10 @@ from perdure.models.tokenize_endpoint import TokenCounting, read_token_count, to
 from perdure.types import JSON, Message, Request, TokenCount
 
 if TYPE_CHECKING:
-    import httpx
+    from httpx import BaseTransport
+else:
+    # The registry reads these hints; importing httpx for one of them would slow every `list`.
+    BaseTransport = Any
 
 
 class OpenAICompatibleModel:
@@ -74,12 +77,13 @@ class OpenAICompatibleModel:
         max_retries: int = 6,
         max_wait_seconds: float = 900.0,
         first_pause: float = 0.5,
-        transport: httpx.BaseTransport | None = None,
+        transport: BaseTransport | None = None,
     ) -> None:
         check_choice("token_counting", token_counting, get_args(TokenCounting))
         self.model = model
         self.context_window = context_window
         self.max_concurrency = max_concurrency
+        self.constrains_replies = schema_format != "off"
         self._base_url = _checked_url(base_url)
         self._chat_url = f"{self._base_url}/chat/completions"
         self._counting: TokenCounting = token_counting
@@ -92,7 +96,7 @@ class OpenAICompatibleModel:
             timeout=timeout,
             max_concurrency=max_concurrency,
             retry=RetryPolicy(max_retries, max_wait_seconds, first_pause),
-            hint=f"the key in the environment variable {api_key_env}" + ("" if key else " is not set"),
+            hint=f"the environment variable {api_key_env} " + ("holds the key" if key else "is not set"),
             transport=transport,
         )
         self._encoder = BodyEncoder()
@@ -120,7 +124,14 @@ class OpenAICompatibleModel:
 
     def _ask(self, request: Request, stop: Event) -> Outcome:
         body = self._encoder.encode(request.messages, request_fields(request, self._options))
-        return self._transport.post(self._chat_url, body, read_completion, stop)
+        return self._transport.post(self._chat_url, body, _read_outcome, stop)
+
+
+def _read_outcome(body: JSON) -> Outcome:
+    completion = read_completion(body)
+    if completion.finish_reason == "content_filter" and not completion.text:
+        return ModelError("the provider's content filter withheld the reply")
+    return completion
 
 
 def _checked_url(url: str) -> str:

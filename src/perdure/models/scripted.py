@@ -23,7 +23,7 @@ class ScriptedModel:
     """Answers from a list, in the order of the calls, or from a function of the request.
 
     `replies`: a list of replies; a function `Request -> reply`; or, from a configuration file, the function's
-    place as `"file.py:function"` (relative to the working directory).
+    place as `"file.py:function"`, beside that file.
     `cycle`: start a list again at its end. Without it, a call past the end gets a `ModelError` that says so.
 
     A list is consumed by the instance: a run that is resumed in a new process starts it again, so use a
@@ -33,10 +33,10 @@ class ScriptedModel:
 
     honours_sampling = False
 
-    def __init__(self, replies: Sequence[Reply] | ReplyFunction | str, *, cycle: bool = False) -> None:
+    def __init__(self, replies: Sequence[Reply] | ReplyFunction | Path | str, *, cycle: bool = False) -> None:
         self._function: ReplyFunction | None = None
         self._replies: tuple[Reply, ...] = ()
-        if isinstance(replies, str):
+        if isinstance(replies, str | Path):
             self._function = load_function(replies)
         elif callable(replies):
             self._function = replies
@@ -81,10 +81,11 @@ class ScriptedModel:
         )
 
 
-def load_function(reference: str) -> ReplyFunction:
+def load_function(reference: Path | str) -> ReplyFunction:
     """The function behind `"file.py:function"`. Raises ConfigError."""
+    reference = str(reference)
     file, _, name = reference.rpartition(":")
-    path = Path(file)
+    path = Path(file).expanduser()
     if not file or not path.is_file():
         raise ConfigError(f"replies = {reference!r}: no such file; give 'file.py:function'")
     spec = spec_from_file_location(path.stem, path)

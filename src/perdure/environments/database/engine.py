@@ -9,7 +9,7 @@ from decimal import Decimal
 from hashlib import md5
 from typing import Protocol, TypeAlias, runtime_checkable
 
-Value: TypeAlias = None | int | float | str | bytes | Decimal | date | datetime | time | timedelta
+Value: TypeAlias = int | float | str | bytes | Decimal | date | datetime | time | timedelta | None
 """One cell, typed as a MySQL driver returns it: exact numbers with a scale are `Decimal`."""
 
 Row: TypeAlias = tuple[Value, ...]

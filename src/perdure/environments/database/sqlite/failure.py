@@ -38,6 +38,11 @@ def unknown_table(database: str, name: str) -> SqlFailure:
     return SqlFailure(1146, "42S02", f"Table '{database}.{name}' doesn't exist")
 
 
+def unknown_database(name: str) -> SqlFailure:
+    """1049."""
+    return SqlFailure(1049, "42000", f"Unknown database '{name}'")
+
+
 def unknown_function(database: str, name: str) -> SqlFailure:
     """1305."""
     return SqlFailure(1305, "42000", f"FUNCTION {database}.{name} does not exist")

@@ -46,6 +46,8 @@ class Schema:
 
     database: str = "task"
     tables: tuple[TableDef, ...] = ()
+    fold_names: bool = False
+    """Names of tables and databases are kept in lower case (`lower_case_table_names = 1`)."""
 
     def find(self, name: str) -> TableDef | None:
         """A table by its exact name (names of tables are case-sensitive on Linux)."""

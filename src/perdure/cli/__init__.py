@@ -1,0 +1,1 @@
+"""The `perdure` command: one file a command; importing them is cheap, their bodies import the rest."""

@@ -1,0 +1,123 @@
+"""`perdure check`: does a plugin keep to its contract?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from perdure.cli.exit_codes import FAILED
+
+if TYPE_CHECKING:
+    from perdure.conformance.result import CheckResult
+    from perdure.registry import Plugin
+    from perdure.types import JSON
+
+
+class Checked(StrEnum):
+    """Kinds of plugins with a conformance suite."""
+
+    ENVIRONMENT = "environment"
+    STRATEGY = "strategy"
+    MODEL = "model"
+
+
+def check(
+    kind: Annotated[Checked, typer.Argument(help="What the plugin is.", show_default=False)],
+    name: Annotated[
+        str, typer.Argument(help="A name of `perdure list`, or `file.py:Class`.", show_default=False)
+    ],
+    sets: Annotated[
+        list[str],
+        typer.Option("--set", metavar="KEY=VALUE", help="A parameter of its constructor. Repeatable."),
+    ] = [],  # noqa: B006 - typer reads the default, nobody changes it
+    as_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")] = False,
+) -> None:
+    """Run the conformance suite of a plugin; exit 1 when a check fails.
+
+    Examples:
+
+    - `perdure check environment database`
+    - `perdure check strategy my_strategy.py:MyStrategy`
+    - `perdure check model local --set path=model.gguf`
+    """
+    from perdure.config import apply_set
+    from perdure.registry import load_plugin
+    from perdure.reports.facts import to_json
+
+    parameters: dict[str, JSON] = {}
+    for assignment in sets:
+        apply_set(parameters, assignment)
+    plugin = load_plugin(kind.value, name, base=Path.cwd())
+    results = []
+    for result in _suite(kind, plugin, parameters):
+        results.append(result)
+        if not as_json:
+            typer.echo(_line(result))
+    failed = sum(not result.passed for result in results)
+    if as_json:
+        typer.echo(to_json([asdict(result) for result in results]))
+    else:
+        typer.echo(f"{len(results) - failed}/{len(results)} checks passed")
+    if failed:
+        raise typer.Exit(FAILED)
+
+
+def _suite(kind: Checked, plugin: Plugin, parameters: Mapping[str, JSON]) -> Iterator[CheckResult]:
+    match kind:
+        case Checked.ENVIRONMENT:
+            return _environment_suite(plugin, parameters)
+        case Checked.STRATEGY:
+            return _strategy_suite(plugin, parameters)
+        case Checked.MODEL:
+            return _model_suite(plugin, parameters)
+
+
+def _environment_suite(plugin: Plugin, parameters: Mapping[str, JSON]) -> Iterator[CheckResult]:
+    from perdure.conformance.environments import check_environment, companions_of
+
+    companions = companions_of(plugin, parameters)
+    yield from check_environment(lambda: _build(plugin, parameters), companions)
+
+
+def _strategy_suite(plugin: Plugin, parameters: Mapping[str, JSON]) -> Iterator[CheckResult]:
+    from perdure.conformance.strategies import check_strategy
+
+    yield from check_strategy(lambda: _build(plugin, parameters))
+
+
+def _model_suite(plugin: Plugin, parameters: Mapping[str, JSON]) -> Iterator[CheckResult]:
+    from perdure.conformance.models import check_model
+
+    model = _build(plugin, parameters)
+    try:
+        yield from check_model(model)
+    finally:
+        getattr(model, "close", lambda: None)()
+
+
+def _build(plugin: Plugin, parameters: Mapping[str, JSON]) -> Any:
+    """The plugin with its parameters; a strategy that wants a model gets a scripted one."""
+    from perdure.construct import construct
+    from perdure.models.scripted import ScriptedModel
+
+    scripted = ScriptedModel(lambda request: "A summary.")
+    return construct(
+        plugin.target,
+        parameters,
+        where=plugin.kind,
+        base=Path.cwd(),
+        model_for=lambda _name: scripted,
+        offered={"model": scripted} if plugin.kind == "strategy" else {},
+    )
+
+
+def _line(result: CheckResult) -> str:
+    from perdure.cli.console import printable
+
+    detail = f": {printable(result.detail)}" if result.detail else ""
+    return f"{'pass' if result.passed else 'FAIL'}  {result.name}{detail}"

@@ -1,0 +1,37 @@
+"""`perdure doctor`: what works on this machine."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")] = False,
+) -> None:
+    """Say what works on this machine, and the one command that brings what does not. Never fails.
+
+    Only `needed` parts must work; everything else is wanted by single plugins.
+    """
+    from perdure.cli.console import print_tables
+    from perdure.cli.machine import examine
+    from perdure.reports.facts import to_json
+    from perdure.reports.table import make_table
+
+    findings = list(examine())
+    if as_json:
+        typer.echo(to_json([asdict(finding) for finding in findings]))
+        return
+    columns = {"part": False, "works": False, "found": False, "to get it": False}
+    rows = [
+        [
+            finding.part,
+            "yes" if finding.works else "no",
+            finding.found,
+            "" if finding.works else finding.remedy,
+        ]
+        for finding in findings
+    ]
+    print_tables([make_table("This machine", columns, rows)])

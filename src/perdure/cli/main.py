@@ -1,0 +1,65 @@
+"""The console script: registers the commands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from perdure.cli.check import check
+from perdure.cli.doctor import doctor
+from perdure.cli.exit_codes import guarded
+from perdure.cli.list_plugins import list_plugins
+from perdure.cli.new import new
+from perdure.cli.quickstart import quickstart
+from perdure.cli.replay import replay
+from perdure.cli.report import report
+from perdure.cli.run import run
+
+app = typer.Typer(
+    name="perdure",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Evaluate and run LLM agents that last. Start with `perdure quickstart`: offline, no key.",
+    epilog="Exit codes: 0 done, 1 check failed or infrastructure error, 2 usage error, 130 interrupted.",
+)
+
+_COMMANDS: dict[str, Callable[..., None]] = {
+    "quickstart": quickstart,
+    "run": run,
+    "report": report,
+    "replay": replay,
+    "doctor": doctor,
+    "list": list_plugins,
+    "check": check,
+    "new": new,
+}
+
+for _name, _command in _COMMANDS.items():
+    app.command(_name)(guarded(_command))
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version as installed
+
+        typer.echo(f"perdure {installed('perdure')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=_print_version),
+    ] = False,
+) -> None:
+    """Options of the command itself."""
+
+
+def main() -> None:
+    """Run the command line."""
+    app()

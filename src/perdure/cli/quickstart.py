@@ -1,0 +1,149 @@
+"""`perdure quickstart`: the main job on embedded defaults."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from perdure.cli.exit_codes import resumable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from perdure.reports.table import Table
+    from perdure.types import JSON
+
+ENVIRONMENT = "database"
+CONFIG = "model.toml"
+MODEL_TASKS = 3
+MODEL_TOKENS = 96
+"""Three tasks and short replies keep real inference on one thread well below three minutes."""
+
+
+def quickstart(
+    out: Annotated[Path, typer.Option(help="Folder for the three run folders.")] = Path("quickstart"),
+    as_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")] = False,
+) -> None:
+    """Run three agents over database tasks: offline, without a key, in under three minutes.
+
+    The oracle and the do-nothing agent play all shipped tasks; a small language model inside this process
+    plays a few. The same command resumes, or shows the finished runs again at once.
+    """
+    from perdure.errors import MissingExtra
+    from perdure.reports.facts import to_json
+
+    facts, missing = [], ""
+    _write_config(out)
+    for name, config in _configs(out).items():
+        if not quiet:
+            typer.echo(f"{name.replace('_', ' ')} …", err=True)
+        try:
+            facts.append(_play(config, quiet=quiet))
+        except MissingExtra as error:
+            missing = str(error)
+    if as_json:
+        typer.echo(to_json({"runs": facts, "missing": missing or None}))
+        return
+    _print(facts, missing, out)
+
+
+def _configs(out: Path) -> dict[str, dict[str, JSON]]:
+    """One configuration an agent."""
+    environment = {"name": ENVIRONMENT}
+    scripted = {
+        kind: {
+            "name": f"quickstart-{kind}",
+            "environment": environment,
+            "agent": {"kind": kind},
+            "execution": {"out": str(out / kind)},
+        }
+        for kind in ("oracle", "do_nothing")
+    }
+    model = {
+        "name": "quickstart-model",
+        "environment": environment,
+        "agent": {"kind": "model", "model": "small", "sampling": {"max_tokens": MODEL_TOKENS}},
+        "models": {"small": {"provider": "local", "reuse_prompt": True}},
+        "execution": {"out": str(out / "model"), "limit": MODEL_TASKS},
+    }
+    return {**scripted, "model": model}
+
+
+def _play(config: Mapping[str, JSON], *, quiet: bool) -> dict[str, JSON]:
+    """Run or resume one of them."""
+    from perdure.config import load_config
+    from perdure.experiment import Experiment
+    from perdure.reports.facts import run_facts
+    from perdure.reports.floors import floors_of
+    from perdure.run import Run
+
+    watchers = [] if quiet else ["progress"]
+    with Experiment(load_config(config), watchers=watchers) as experiment, resumable(experiment.folder):
+        experiment.run()
+        floors_of(experiment)
+        return run_facts(Run(experiment.folder))
+
+
+def _print(facts: list[dict[str, JSON]], missing: str, out: Path) -> None:
+    from perdure.cli.console import print_tables
+
+    print_tables([_table(facts)])
+    if missing:
+        typer.echo(f"The language model did not run: {missing}\nThen run `perdure quickstart` again.\n")
+    else:
+        typer.echo(
+            "The packaged model has 135 million parameters: it is here to show real inference,\n"
+            "and is expected to solve none of its tasks. A better one:\n"
+        )
+    typer.echo(_NEXT.format(config=out / CONFIG, folder=out / "oracle" if missing else out / "model"))
+
+
+_NEXT = """\
+  any GGUF file    perdure run {config} --set models.small.path=/models/your-model.gguf
+  any server       perdure run {config} --set \\
+                     'models.small={{provider="openai_compatible", model="NAME", base_url="http://localhost:8000/v1"}}'
+                   (vLLM, llama.cpp, Ollama, hosted providers; a key is read from OPENAI_API_KEY)
+
+  look closer      perdure report {folder}
+                   perdure replay {folder}"""
+
+
+def _write_config(out: Path) -> None:
+    """A configuration to go on with, kept where the user changed it."""
+    from importlib.resources import files
+
+    from perdure.storage import replace_atomically
+
+    path = out / CONFIG
+    if not path.exists():
+        template = files("perdure.cli").joinpath("templates", "quickstart_model.toml.template")
+        replace_atomically(path, template.read_text("utf-8"))
+
+
+def _table(facts: list[dict[str, JSON]]) -> Table:
+    from perdure.reports.run_tables import agent_label, success_cell
+    from perdure.reports.table import make_table
+
+    columns = {
+        "agent": False,
+        "success [95 %]": True,
+        "steps": True,
+        "prompt tokens": True,
+        "completion tokens": True,
+        "seconds": True,
+    }
+    rows = [
+        [
+            agent_label(run).replace("_", " ") if run["agent"] != "model" else agent_label(run),
+            success_cell(run["success"]),
+            f"{run['steps']:,}",
+            f"{run['tokens']['prompt']:,}",
+            f"{run['tokens']['completion']:,}",
+            f"{run['seconds']:.1f}",
+        ]
+        for run in facts
+    ]
+    return make_table("Database tasks", columns, rows)

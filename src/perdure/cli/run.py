@@ -1,0 +1,110 @@
+"""`perdure run`: carry an experiment out, or resume it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from perdure.cli.exit_codes import resumable
+
+if TYPE_CHECKING:
+    from perdure.config import RunConfig
+    from perdure.experiment import Experiment
+    from perdure.types import JSON
+
+
+def run(
+    config: Annotated[Path, typer.Argument(help="The experiment, a TOML file.", show_default=False)],
+    sets: Annotated[
+        list[str],
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="Change a key, e.g. `agent.kind=oracle`. Repeatable."
+        ),
+    ] = [],  # noqa: B006 - typer reads the default, nobody changes it
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N tasks.")] = None,
+    tasks: Annotated[str | None, typer.Option(metavar="IDS", help="Only these tasks: `0,7,12`.")] = None,
+    repeat: Annotated[int | None, typer.Option(min=1, help="Play the whole schedule N times.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Run folder [default: runs/NAME-HASH].")] = None,
+    cache: Annotated[bool, typer.Option("--cache", help="Reuse stored replies of models.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Estimate tokens and cost; ask no model.")
+    ] = False,
+    floors: Annotated[
+        bool, typer.Option("--floors/--no-floors", help="Also play the oracle and the do-nothing agent.")
+    ] = True,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")] = False,
+) -> None:
+    """Run an experiment, or resume it: the same command continues where an earlier one stopped.
+
+    Examples:
+
+    - `perdure run configs/example.toml`
+    - `perdure run configs/example.toml --set agent.kind=oracle --limit 5`
+    - `perdure run my.toml --dry-run`
+    """
+    from perdure.config import load_config
+    from perdure.experiment import Experiment
+
+    changes = list(sets)
+    if limit is not None:
+        changes.append(f"execution.limit={limit}")
+    if repeat is not None:
+        changes.append(f"execution.repeat={repeat}")
+    if tasks is not None:
+        changes.append(f"tasks={json.dumps([task.strip() for task in tasks.split(',')])}")
+    if out is not None:
+        changes.append(f"execution.out={json.dumps(str(out))}")
+    if cache:
+        changes.append("execution.cache=true")
+    watchers = [] if quiet or dry_run else ["progress"]
+    loaded: RunConfig = load_config(config, changes)
+    with Experiment(loaded, base=config.resolve().parent, watchers=watchers) as experiment:
+        if dry_run:
+            _print_estimate(experiment, as_json=as_json)
+        else:
+            _carry_out(experiment, floors=floors, as_json=as_json)
+
+
+def _carry_out(experiment: Experiment, *, floors: bool, as_json: bool) -> None:
+    from perdure.reports.facts import run_facts, to_json
+    from perdure.reports.floors import floors_of
+    from perdure.run import Run
+
+    with resumable(experiment.folder):
+        experiment.run()
+        if floors:
+            floors_of(experiment)
+    facts = run_facts(Run(experiment.folder))
+    if as_json:
+        typer.echo(to_json(facts))
+    else:
+        _print_result(facts)
+
+
+def _print_result(facts: dict[str, JSON]) -> None:
+    from perdure.cli.console import print_tables
+    from perdure.reports.run_tables import counts_line, metrics_table, result_table, skills_table
+
+    print_tables([result_table(facts, facts["floors"] or {}), skills_table([facts]), metrics_table([facts])])
+    typer.echo(f"statuses: {counts_line(facts['statuses'])}")
+    if facts["restarts"] or facts["divergences"]:
+        typer.echo(f"resumed tasks: {facts['restarts']}, of which diverged: {facts['divergences']}")
+    folder = facts["folder"]
+    typer.echo(f"folder: {folder}\nnext: perdure report {folder} | perdure replay {folder}")
+
+
+def _print_estimate(experiment: Experiment, *, as_json: bool) -> None:
+    from perdure.cli.console import print_tables
+    from perdure.estimate import estimate
+    from perdure.reports.estimate_table import estimate_facts, estimate_table
+    from perdure.reports.facts import to_json
+
+    estimated = estimate(experiment)
+    if as_json:
+        typer.echo(to_json(estimate_facts(estimated)))
+    else:
+        print_tables([estimate_table(estimated)])

@@ -1,0 +1,276 @@
+"""What every environment keeps to. `check_environment` is the suite.
+
+A suite in a test file of your own:
+
+    companions = companions_of(load_plugin("environment", "my_world.py:MyWorld"))
+    failed = [result for result in check_environment(MyWorld, companions) if not result.passed]
+    assert not failed
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from math import isfinite
+
+from perdure.conformance.checks import CheckFailed, require, run_checks, shorten
+from perdure.conformance.environment_play import Companions, Subject, companions_of, play
+from perdure.conformance.hostile import HOSTILE_REPLIES
+from perdure.conformance.result import CheckResult
+from perdure.environment import Environment
+from perdure.session import SessionRecord, check_alternation
+from perdure.types import EvaluationOutcome, Observation, SessionStatus
+
+__all__ = ["Companions", "check_environment", "companions_of"]
+
+PUBLIC_MEMBERS = frozenset(
+    {
+        "name",
+        "version",
+        "instructions",
+        "history_factory",
+        "task_ids",
+        "reset",
+        "interact",
+        "complete",
+        "calculate_metric",
+        "release",
+    }
+)
+
+
+def check_environment(
+    build: Callable[[], Environment], companions: Companions, *, sample: int = 5
+) -> Iterator[CheckResult]:
+    """Run every check on environments that `build` makes; `sample` tasks, spread evenly, are played.
+
+    One result a check, in order; nothing is raised for a plugin's failure but what `build` itself raises.
+    """
+    subject = Subject(build, companions, sample)
+    try:
+        yield from run_checks(subject, CHECKS)
+    finally:
+        subject.close()
+
+
+def public_members(subject: Subject) -> str:
+    """Exactly the members of the contract are public."""
+    offered = {name for name in dir(subject.environment) if not name.startswith("_")}
+    require(offered >= PUBLIC_MEMBERS, f"missing: {', '.join(sorted(PUBLIC_MEMBERS - offered))}")
+    require(offered <= PUBLIC_MEMBERS, f"not in the contract: {', '.join(sorted(offered - PUBLIC_MEMBERS))}")
+    for name in ("name", "version", "instructions"):
+        value = getattr(subject.environment, name)
+        require(isinstance(value, str) and value, f"{name} must be a text that is not empty, not {value!r}")
+    return f"{subject.environment.name} {subject.environment.version}"
+
+
+def task_ids_are_unique_texts(subject: Subject) -> str:
+    """There is a task, and no id twice."""
+    ids = list(subject.environment.task_ids())
+    require(ids, "there is no task")
+    wrong = [task for task in ids if not str.strip(task)]
+    require(not wrong, f"an id must not be blank, as {wrong[:1]} is")
+    require(len(set(ids)) == len(ids), "an id occurs twice")
+    require(list(subject.environment.task_ids()) == ids, "the second call gives other ids")
+    return f"{len(ids)} tasks"
+
+
+def unknown_task_raises_key_error(subject: Subject) -> str:
+    """`reset` of an id that does not exist."""
+    unknown = "no such task \u2205"
+    try:
+        subject.environment.reset(unknown)
+    except KeyError:
+        return ""
+    raise CheckFailed("reset of an unknown id did not raise KeyError")
+
+
+def openings_are_valid(subject: Subject) -> str:
+    """The history alternates from a user message and holds the goal; the first observation is open."""
+    for task in subject.tasks:
+        opening = subject.environment.reset(task)
+        check_alternation(opening.history)
+        if opening.observation.status.is_terminal:
+            continue
+        require(opening.goal, f"task {task!r} has no goal")
+        require(len(opening.history) % 2 == 1, f"task {task!r}: the history must end with a user message")
+        require(
+            opening.goal in opening.history[-1].text, f"task {task!r}: the history does not show the goal"
+        )
+        require(not opening.observation.done, f"task {task!r} is done before it began")
+        subject.environment.complete()
+    return f"{len(subject.tasks)} tasks"
+
+
+def instructions_are_constant(subject: Subject) -> str:
+    """The same text before, within and after a task, and in a second instance."""
+    before = subject.environment.instructions
+    subject.environment.reset(subject.tasks[0])
+    within = subject.environment.instructions
+    subject.environment.complete()
+    same = before == within == subject.environment.instructions == subject.fresh().instructions
+    require(same, "the instructions changed")
+    return f"{len(before)} characters"
+
+
+def second_reset_abandons_the_first(subject: Subject) -> str:
+    """`reset` while a task is open gives that task the opening it always has."""
+    task, other = subject.tasks[0], subject.tasks[-1]
+    first = subject.opening_text(subject.environment.reset(task))
+    subject.environment.reset(other)
+    subject.environment.interact(subject.companions.do_nothing)
+    again = subject.opening_text(subject.environment.reset(task))
+    subject.environment.complete()
+    require(first == again, f"task {task!r} opens differently after another was abandoned")
+    return ""
+
+
+def oracle_solves_the_sample(subject: Subject) -> str:
+    """The oracle scores 1.0 through the real controller."""
+    if subject.companions.build_oracle is None:
+        raise CheckFailed("there is no build_oracle beside the class")
+    records = play(subject, subject.companions.build_oracle())
+    wrong = [record for record in records if record.reward != 1.0 or not record.correct]
+    require(not wrong, "; ".join(_told(record) for record in wrong[:3]))
+    return f"{len(records)}/{len(records)} tasks"
+
+
+def do_nothing_terminates(subject: Subject) -> str:
+    """The do-nothing reply ends every task; its score is the floor."""
+    records = play(subject, subject.do_nothing_agent())
+    open_ones = [record for record in records if record.status is SessionStatus.TASK_LIMIT_REACHED]
+    require(not open_ones, "; ".join(_told(record) for record in open_ones[:3]))
+    return f"floor {sum(record.reward for record in records) / len(records):.2f}"
+
+
+def hostile_replies_are_data(subject: Subject) -> str:
+    """No reply raises; each gives an observation whose status is running or terminal."""
+    for kind, reply in HOSTILE_REPLIES.items():
+        subject.environment.reset(subject.tasks[0])
+        try:
+            observation = subject.environment.interact(reply)
+            evaluation = subject.environment.complete()
+        except Exception as error:
+            raise CheckFailed(f"{kind}: {type(error).__name__}: {error}") from error
+        require(isinstance(observation, Observation), f"{kind}: {type(observation).__name__} returned")
+        require(observation.status is not SessionStatus.INITIAL, f"{kind}: the status is initial")
+        require(evaluation.outcome is not EvaluationOutcome.UNSET, f"{kind}: no outcome")
+    return f"{len(HOSTILE_REPLIES)} kinds"
+
+
+def complete_restores(subject: Subject) -> str:
+    """The second play of a task, on the same instance, gives the same observations."""
+    for task in subject.tasks:
+        actions = subject.actions(task)
+        first = subject.transcript(subject.environment, task, actions)
+        subject.transcript(subject.environment, subject.tasks[0], subject.actions(subject.tasks[0]))
+        second = subject.transcript(subject.environment, task, actions)
+        require(first == second, f"task {task!r}: {_parting(first, second)}")
+    return f"{len(subject.tasks)} tasks"
+
+
+def two_instances_agree(subject: Subject) -> str:
+    """Another instance gives the same ids, openings, observations and verdicts."""
+    other = subject.fresh()
+    require(list(other.task_ids()) == list(subject.environment.task_ids()), "other task ids")
+    require(other.version == subject.environment.version, "another version")
+    for task in subject.tasks:
+        actions = subject.actions(task)
+        first = subject.transcript(subject.environment, task, actions)
+        second = subject.transcript(other, task, actions)
+        require(first == second, f"task {task!r}: {_parting(first, second)}")
+    return f"{len(subject.tasks)} tasks"
+
+
+def evaluations_are_valid(subject: Subject) -> str:
+    """Rewards lie in [0, 1], outcomes are set, details are flat numbers that JSON can hold."""
+    for task in subject.tasks:
+        for actions in ([], subject.actions(task)):
+            subject.environment.reset(task)
+            for action in actions:
+                subject.environment.interact(action)
+            evaluation = subject.environment.complete()
+            require(0.0 <= evaluation.reward <= 1.0, f"task {task!r}: reward {evaluation.reward!r}")
+            require(evaluation.outcome is not EvaluationOutcome.UNSET, f"task {task!r}: no outcome")
+            for key, value in evaluation.detail.items():
+                flat = value is None or isinstance(value, int | float)
+                require(flat and value == value, f"task {task!r}: detail {key!r} is {value!r}")
+    return ""
+
+
+def normal_form_is_stable(subject: Subject) -> str:
+    """It takes any text, gives None for what is no action, and a form that can be read is its own form."""
+    normal_form = subject.companions.normal_form
+    if normal_form is None:
+        return "not offered"
+    played = [action for task in subject.tasks for action in subject.actions(task)]
+    for action in [*HOSTILE_REPLIES.values(), *played]:
+        form = normal_form(action)
+        require(form is None or isinstance(form, str), f"{shorten(action)} gives {type(form).__name__}")
+        require(form == normal_form(action), f"{shorten(action)} has two forms")
+        again = None if form is None else normal_form(form)
+        require(again in (form, None), f"{shorten(action)} becomes {form!r} and then {again!r}")
+    require(normal_form("") is None, "an empty reply has a normal form")
+    missing = [action for action in played if normal_form(action) is None]
+    require(not missing, f"the oracle's {shorten(missing[0]) if missing else ''} has no normal form")
+    return f"{len(played)} actions"
+
+
+def normalise_is_idempotent(subject: Subject) -> str:
+    """`normalise` of a normalised observation changes nothing more; it takes any text."""
+    normalise = subject.companions.normalise
+    seen = [text for task in subject.tasks for text in subject.observations(task)]
+    for text in [*HOSTILE_REPLIES.values(), *seen]:
+        once = normalise(text)
+        require(normalise(once) == once, f"{shorten(text)} changes twice")
+    return f"{len(seen)} observations"
+
+
+def metrics_are_numbers(subject: Subject) -> str:
+    """`calculate_metric` of nothing, of finished sessions and of repeats is flat `name -> number`."""
+    records = play(subject, subject.do_nothing_agent())
+    for given in ([], records, [*records, *records]):
+        metrics = subject.environment.calculate_metric(iter(given))
+        for key, value in metrics.items():
+            require(isfinite(value), f"{key!r} is {value!r}")
+    return f"{len(subject.environment.calculate_metric(iter(records)))} metrics"
+
+
+def release_is_idempotent(subject: Subject) -> str:
+    """`release` twice, within an open task."""
+    environment = subject.build()
+    environment.reset(subject.tasks[0])
+    environment.release()
+    environment.release()
+    return ""
+
+
+CHECKS: Sequence[Callable[[Subject], str]] = (
+    public_members,
+    task_ids_are_unique_texts,
+    unknown_task_raises_key_error,
+    openings_are_valid,
+    instructions_are_constant,
+    second_reset_abandons_the_first,
+    oracle_solves_the_sample,
+    do_nothing_terminates,
+    hostile_replies_are_data,
+    complete_restores,
+    two_instances_agree,
+    evaluations_are_valid,
+    normal_form_is_stable,
+    normalise_is_idempotent,
+    metrics_are_numbers,
+    release_is_idempotent,
+)
+
+
+def _told(record: SessionRecord) -> str:
+    reason = f" ({record.finish_reason})" if record.finish_reason else ""
+    return f"task {record.task_id!r}: {record.outcome}, {record.status}{reason}"
+
+
+def _parting(first: Sequence[str], second: Sequence[str]) -> str:
+    pairs = zip(first, second, strict=False)
+    step = next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(first), len(second)))
+    texts = [shorten(item[step]) if step < len(item) else "nothing" for item in (first, second)]
+    return f"step {step} differs: {texts[0]} and then {texts[1]}"

@@ -1,0 +1,205 @@
+"""The database world: one table a task, worked on by SQL (LifelongAgentBench, sections 3 and B)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+from perdure.environment import Environment, Opening
+from perdure.environments.database.actions import Answer, Invalid, Operation, parse_action
+from perdure.environments.database.engine import Row, SqlEngine
+from perdure.environments.database.observations import reply_text
+from perdure.environments.database.paper_scoring import paper_answer_is_right
+from perdure.environments.database.prompts import (
+    INSTRUCTIONS,
+    INVALID_ENDS,
+    INVALID_OBSERVED,
+    question,
+    refusal,
+)
+from perdure.environments.database.scoring import answer_is_right, orders_its_result, same_rows
+from perdure.environments.database.sqlite.engine import SqliteEngine
+from perdure.environments.database.tasks import DatabaseTask, load_tasks
+from perdure.history import HistoryFactory
+from perdure.metrics.skills import skill_metrics
+from perdure.session import SessionRecord
+from perdure.types import Evaluation, EvaluationOutcome, Observation, SessionStatus
+
+MAX_INTERACTIONS = 3
+DIFFICULTY = "0"
+"""The only difficulty level of the published tasks."""
+
+
+class DatabaseEnvironment(Environment):
+    """Questions about a table and changes of it, graded by rows and by contents.
+
+    `tasks` is a file in the published schema (None: the shipped tasks). `compat = "paper"` scores and runs as
+    the original code does; the README names each difference. `on_invalid_action` says whether a reply without
+    a valid action is an observation or the end (default: observe; end under compat). `query_timeout` is in
+    seconds, `max_observation_chars` bounds every observation, `max_interactions` only tells the agent its
+    limit. Raises ConfigError for a bad task file.
+    """
+
+    name = "database"
+
+    def __init__(
+        self,
+        *,
+        tasks: Path | None = None,
+        compat: Literal["none", "paper"] = "none",
+        engine: Literal["sqlite"] = "sqlite",
+        on_invalid_action: Literal["observe", "end"] | None = None,
+        max_interactions: int = MAX_INTERACTIONS,
+        query_timeout: float = 5.0,
+        max_observation_chars: int = 10_000,
+    ) -> None:
+        _check_choice("compat", compat, ("none", "paper"))
+        _check_choice("engine", engine, ("sqlite",))
+        _check_choice("on_invalid_action", on_invalid_action, (None, "observe", "end"))
+        if query_timeout <= 0 or max_observation_chars < 100:
+            raise ValueError("query_timeout must be positive, and max_observation_chars at least 100")
+        loaded = load_tasks(Path(tasks) if tasks is not None else None)
+        self._as_paper = compat == "paper"
+        invalid = on_invalid_action or ("end" if self._as_paper else "observe")
+        self._ends_on_invalid = invalid == "end"
+        self._timeout = query_timeout
+        self._max_chars = max_observation_chars
+        self._tasks = loaded.tasks
+        self._engine: SqlEngine | None = None
+        self._task: DatabaseTask | None = None
+        self._answer: str | None = None
+        self._operations = 0
+        self.version = f"1+{loaded.digest}"
+        self.instructions = INSTRUCTIONS.format(
+            max_interactions=max_interactions,
+            invalid=INVALID_ENDS if self._ends_on_invalid else INVALID_OBSERVED,
+        )
+        self.history_factory = HistoryFactory()
+
+    def task_ids(self) -> Sequence[str]:
+        """The keys of the task file."""
+        return list(self._tasks)
+
+    def reset(self, task_id: str) -> Opening:
+        """A fresh database with the task's table."""
+        task = self._tasks[task_id]
+        self._task, self._answer, self._operations = task, None, 0
+        engine = self._open_engine()
+        engine.drop()
+        observation = Observation("")
+        try:
+            engine.create(task.table)
+        except ValueError as error:
+            observation = Observation(
+                str(error), done=True, status=SessionStatus.TASK_ENVIRONMENT_ERROR, reason=str(error)
+            )
+        goal = question(task.goal, task.table.name, [column.name for column in task.table.columns])
+        return Opening(goal, observation, self.history_factory.construct(goal, observation))
+
+    def interact(self, action: str) -> Observation:
+        """Run an operation or take the answer; a reply without either is refused or ends the task."""
+        if self._task is None:
+            raise RuntimeError("interact() without reset()")
+        match parse_action(action, as_paper=self._as_paper):
+            case Answer(text):
+                self._answer = text
+                return Observation("", done=True, reason="answer committed")
+            case Operation(statements):
+                return self._operate(statements)
+            case Invalid(kind) if self._ends_on_invalid:
+                return Observation(
+                    "",
+                    accepted=False,
+                    done=True,
+                    status=SessionStatus.AGENT_VALIDATION_FAILED,
+                    reason=kind,
+                )
+            case Invalid(kind):
+                return Observation(refusal(kind), accepted=False)
+
+    def complete(self) -> Evaluation:
+        """Grade the answer or the table, and drop the database."""
+        if self._task is None:
+            raise RuntimeError("complete() without reset()")
+        try:
+            return self._grade_answer(self._task) if self._task.md5 is None else self._grade_table(self._task)
+        finally:
+            self._open_engine().drop()
+            self._task, self._answer = None, None
+
+    def calculate_metric(self, records: Iterable[SessionRecord]) -> Mapping[str, float]:
+        """Success by skill, by difficulty (always level 0) and overall."""
+        metrics = skill_metrics(records, {id_: task.skills for id_, task in self._tasks.items()})
+        count, rate = metrics["overall.basic.session_count"], metrics["overall.success_rate"]
+        level = f"difficulty_level.{DIFFICULTY}"
+        metrics[f"{level}.count"] = count
+        metrics[f"{level}.correct_count"] = float(round(count * rate)) if count else 0.0
+        metrics[f"{level}.correct_rate"] = rate
+        return metrics
+
+    def release(self) -> None:
+        """Close the database."""
+        if self._engine is not None:
+            self._engine.close()
+        self._engine = self._task = None
+
+    # -- within a task
+
+    def _open_engine(self) -> SqlEngine:
+        """The engine, empty when no task is open."""
+        if self._engine is None:
+            self._engine = SqliteEngine(timeout=self._timeout)
+        return self._engine
+
+    def _operate(self, statements: Sequence[str]) -> Observation:
+        self._operations += 1
+        engine = self._open_engine()
+        text, failed = "", False
+        for statement in statements:
+            reply = engine.execute(statement)
+            text, failed = (
+                reply_text(reply, self._max_chars, as_python=self._as_paper),
+                reply.error is not None,
+            )
+            if failed:
+                break
+        return Observation(text, accepted=not failed)
+
+    def _grade_answer(self, task: DatabaseTask) -> Evaluation:
+        truth = task.answer or ()
+        if self._as_paper:
+            right = paper_answer_is_right(self._answer or "", truth)
+        else:
+            right = answer_is_right(self._answer, truth, ordered=orders_its_result(task.sql))
+        return self._verdict(right, {})
+
+    def _grade_table(self, task: DatabaseTask) -> Evaluation:
+        engine = self._open_engine()
+        found, found_hash = engine.contents(), engine.state_hash()
+        expected = self._replayed(task)
+        hash_matches = found_hash == task.md5
+        same = found is not None and expected is not None and same_rows(found, expected)
+        detail = {"contents_match": same, "hash_matches": hash_matches}
+        return self._verdict(hash_matches if self._as_paper else same, detail)
+
+    def _replayed(self, task: DatabaseTask) -> Sequence[Row] | None:
+        """The table after the ground truth on a fresh copy; None when it does not run."""
+        engine = self._open_engine()
+        engine.drop()
+        try:
+            engine.create(task.table)
+        except ValueError:
+            return None
+        return engine.contents() if engine.execute(task.sql).error is None else None
+
+    def _verdict(self, right: bool, detail: Mapping[str, bool]) -> Evaluation:
+        outcome = EvaluationOutcome.CORRECT if right else EvaluationOutcome.INCORRECT
+        counted = {"answered": self._answer is not None, "operations": self._operations, **detail}
+        return Evaluation(outcome, float(right), counted)
+
+
+def _check_choice(key: str, value: str | None, choices: Sequence[str | None]) -> None:
+    if value not in choices:
+        known = ", ".join(str(choice) for choice in choices if choice is not None)
+        raise ValueError(f"{key} {value!r} is unknown; choose one of: {known}")

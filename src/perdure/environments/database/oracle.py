@@ -1,0 +1,40 @@
+"""Solves every task with what the database returns: the ceiling."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from perdure.agent import Agent, ContextView
+from perdure.environment import Opening
+from perdure.environments.database.tasks import TaskSet, load_tasks
+from perdure.session import Session
+from perdure.types import Observation
+
+
+class OracleAgent(Agent):
+    """Runs the ground-truth statement, then answers with the rows that it was shown."""
+
+    def __init__(self, tasks: TaskSet) -> None:
+        self._tasks = tasks.tasks
+        self._sql = ""
+        self._seen: str | None = None
+
+    def start(self, session: Session, opening: Opening) -> None:
+        """Look the task's statement up. Raises KeyError for a task of another file."""
+        self._sql = self._tasks[session.task_id].sql
+        self._seen = None
+
+    def infer(self, view: ContextView) -> str:
+        """The statement first, what it returned next."""
+        if self._seen is None:
+            return f"Action: Operation\n```sql\n{self._sql}\n```"
+        return f"Action: Answer\nFinal Answer: {self._seen}"
+
+    def observe(self, observation: Observation) -> None:
+        """Remember the rows."""
+        self._seen = observation.text
+
+
+def build_oracle(*, tasks: Path | None = None) -> Agent:
+    """An oracle for a task file, or for the shipped tasks. Raises ConfigError."""
+    return OracleAgent(load_tasks(Path(tasks) if tasks is not None else None))

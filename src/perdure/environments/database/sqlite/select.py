@@ -1,0 +1,301 @@
+"""SELECT as MySQL runs it: aliases, ONLY_FULL_GROUP_BY, and its incidental order of rows.
+
+Where a statement does not order its result, MySQL emits groups and ties in the order in which their rows
+first appear. Published answers depend on it, so every query is ordered that way explicitly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from perdure.environments.database.sqlite.dependencies import determined_columns
+from perdure.environments.database.sqlite.expressions import emit
+from perdure.environments.database.sqlite.failure import (
+    SqlFailure,
+    mixed_with_aggregate,
+    not_in_group_by,
+    syntax_error,
+    unknown_column,
+)
+from perdure.environments.database.sqlite.kinds import TEXT
+from perdure.environments.database.sqlite.operands import as_condition, collated, quote_name
+from perdure.environments.database.sqlite.scope import Emitted, QueryText, Scope, gather
+from perdure.environments.database.sqlite.sources import emit_from, emit_joins, part
+
+
+@dataclass
+class _Select:
+    """The parts of one SELECT on their way to text."""
+
+    node: exp.Expression
+    scope: Scope
+    source: str = ""
+    names: tuple[str, ...] = ()
+    items: tuple[Emitted, ...] = ()
+    where: str = ""
+    group: tuple[Emitted, ...] = ()
+    having: str = ""
+    order: tuple[tuple[Emitted, bool], ...] = ()
+    filters: tuple[Emitted, ...] = ()
+    aggregated: bool = False
+
+    @property
+    def distinct(self) -> bool:
+        return self.node.args.get("distinct") is not None
+
+
+def emit_select(
+    node: exp.Expression, scope: Scope, *, plain: bool = False, sortable: bool = False
+) -> QueryText:
+    """One SELECT inside its own scope. `plain` leaves the incidental order out (recursive parts);
+    `sortable` adds the sort keys to the columns, so that ties can be put in filesort's order.
+    """
+    _refuse_other_clauses(node)
+    select = _Select(node, scope)
+    source = part(node, "from")
+    joins = node.args.get("joins") or []
+    pieces = emit_from(source.this, joins, scope) if source is not None else []
+    _select_list(select)
+    where = part(node, "where")
+    if where is not None:
+        scope.clause = "where clause"
+        condition = emit(where.this, scope)
+        select.where, select.filters = as_condition(condition), (condition,)
+    select.source = emit_joins(pieces, scope)
+    _group_by(select)
+    _having(select)
+    _order_by(select)
+    _check_groups(select)
+    limit = limit_text(node)
+    sortable = sortable and bool(select.order) and not limit and not select.distinct
+    text = _assemble(select, limit, plain, sortable)
+    parts = [*select.items, *select.filters, *select.group, *(key for key, _ in select.order)]
+    outer = tuple(item for item in gather(parts)[0] if item[0] != scope.id)
+    return QueryText(
+        text,
+        select.names,
+        tuple(item.kind for item in select.items),
+        outer,
+        single_row=(select.aggregated and not select.group) or source is None or limit == " LIMIT 1",
+        limited=bool(limit),
+        ordered=bool(select.order),
+        sort_keys=tuple(key.kind for key, _ in select.order) if sortable else (),
+    )
+
+
+_CLAUSES = frozenset(
+    {"expressions", "from", "from_", "joins", "where", "group", "having", "order", "limit", "offset"}
+    | {"distinct", "with", "with_", "locks", "hint", "operation_modifiers"}
+)
+
+
+def _refuse_other_clauses(node: exp.Expression) -> None:
+    for key, value in node.args.items():
+        if key == "into" and value:
+            raise SqlFailure(
+                1290,
+                "HY000",
+                "The MySQL server is running with the --secure-file-priv option so it cannot execute this "
+                "statement",
+            )
+        if value and key not in _CLAUSES:
+            raise syntax_error(node.sql("mysql").replace("fn:", ""))
+
+
+def _select_list(select: _Select) -> None:
+    scope = select.scope
+    scope.clause = "field list"
+    names: list[str] = []
+    items: list[Emitted] = []
+    for node in select.node.expressions:
+        for name, item in _expanded(node, scope):
+            names.append(name)
+            items.append(item)
+    if not items:
+        raise syntax_error("")
+    select.names, select.items = tuple(names), tuple(items)
+    scope.aliases = {}
+    for name, item in zip(names, items, strict=True):
+        scope.aliases.setdefault(name.lower(), item)
+
+
+def _expanded(node: exp.Expression, scope: Scope) -> list[tuple[str, Emitted]]:
+    if isinstance(node, exp.Alias):
+        return [(node.alias, emit(node.this, scope))]
+    if isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star)):
+        return _star(node, scope)
+    if isinstance(node, exp.Column):
+        return [(node.name, emit(node, scope))]
+    name = node.sql("mysql").replace("fn:", "")
+    return [(name, emit(node, scope))]
+
+
+def _star(node: exp.Expression, scope: Scope) -> list[tuple[str, Emitted]]:
+    table = node.args.get("table")
+    wanted = table.name if isinstance(table, exp.Expression) else ""
+    sources = [s for s in scope.sources if not wanted or s.alias == wanted]
+    if wanted and not sources:
+        raise SqlFailure(1051, "42S02", f"Unknown table '{wanted}'")
+    if not sources:
+        raise SqlFailure(1096, "HY000", "No tables used")
+    columns: list[tuple[str, Emitted]] = []
+    merged: set[str] = set()
+    for source in sources:
+        for column in source.columns:
+            name = column.name.lower()
+            if name in scope.merged and not wanted:
+                if name in merged:
+                    continue
+                merged.add(name)
+            loose = () if column.sql in scope.group_keys else ((scope.id, column.origin),)
+            columns.append((column.name, Emitted(column.sql, column.kind, loose)))
+    return columns
+
+
+def _positional(node: exp.Expression, select: _Select) -> Emitted | None:
+    if not (isinstance(node, exp.Literal) and not node.args.get("is_string")):
+        return None
+    index = int(node.name) if node.name.isdigit() else 0
+    if not 1 <= index <= len(select.items):
+        raise unknown_column(node.name, select.scope.clause)
+    return select.items[index - 1]
+
+
+def _group_by(select: _Select) -> None:
+    node, scope = part(select.node, "group"), select.scope
+    if node is None:
+        return
+    if any(node.args.get(key) for key in ("rollup", "cube", "grouping_sets")):
+        raise SqlFailure(1235, "42000", "This version of MySQL doesn't yet support 'ROLLUP'")
+    scope.clause = "group statement"
+    keys: list[Emitted] = []
+    for item in node.expressions:
+        key = _positional(item, select) or emit(item, scope)
+        if key.aggregated:
+            raise SqlFailure(1056, "42000", f"Can't group on '{item.name}'")
+        keys.append(key)
+    select.group = tuple(keys)
+    scope.group_keys = frozenset(key.sql for key in keys)
+    _select_list(select)
+
+
+def _having(select: _Select) -> None:
+    node, scope = part(select.node, "having"), select.scope
+    if node is None:
+        select.aggregated = any(item.aggregated for item in select.items) or bool(select.group)
+        return
+    scope.clause = "having clause"
+    scope.visible = scope.group_keys | {item.sql for item in select.items}
+    condition = emit(node.this, scope)
+    select.aggregated = (
+        condition.aggregated or any(item.aggregated for item in select.items) or bool(select.group)
+    )
+    select.filters += (condition,)
+    text = as_condition(condition)
+    if select.aggregated:
+        select.having = text
+    else:  # a filter over the select list
+        select.where = f"({select.where}) AND {text}" if select.where else text
+
+
+def _order_by(select: _Select) -> None:
+    node, scope = part(select.node, "order"), select.scope
+    if node is None:
+        return
+    scope.clause = "order clause"
+    keys: list[tuple[Emitted, bool]] = []
+    for item in node.expressions:
+        inner = item.this
+        key = _positional(inner, select)
+        if key is None and isinstance(inner, exp.Column) and not inner.table:
+            key = scope.aliases.get(inner.name.lower())
+        keys.append((key or emit(inner, scope), bool(item.args.get("desc"))))
+    select.order = tuple(keys)
+    select.aggregated = select.aggregated or any(key.aggregated for key, _ in keys)
+
+
+def _check_groups(select: _Select) -> None:
+    """ONLY_FULL_GROUP_BY, part of MySQL 8's default mode."""
+    if not select.aggregated:
+        return
+    scope = select.scope
+    known = determined_columns(select.node, scope)
+    checks = [(item, i, "SELECT list") for i, item in enumerate(select.items, 1)]
+    checks += [(key, i, "ORDER BY") for i, (key, _) in enumerate(select.order, 1)]
+    for item, position, clause in checks:
+        for scope_id, column in item.loose:
+            if scope_id == scope.id and column not in known:
+                failure = not_in_group_by if select.group else mixed_with_aggregate
+                raise failure(position, column, clause)
+
+
+def limit_text(node: exp.Expression) -> str:
+    """LIMIT and OFFSET; MySQL takes whole literals only, and no OFFSET alone."""
+    limit, offset = node.args.get("limit"), node.args.get("offset")
+    if limit is None and offset is None:
+        return ""
+    if limit is None or not isinstance(limit, exp.Limit):
+        raise syntax_error("OFFSET")
+    texts = []
+    for clause in (limit, offset):
+        if clause is not None:
+            value = clause.expression
+            if not (isinstance(value, exp.Literal) and not value.is_string and value.name.isdigit()):
+                raise syntax_error(value.sql("mysql"))
+            texts.append(str(min(int(value.name), 2**63 - 1)))
+    return f" LIMIT {' OFFSET '.join(texts)}"
+
+
+def _incidental_order(select: _Select, plain: bool) -> list[str]:
+    sources = select.scope.sources
+    if plain or not sources:
+        return []
+    if select.group:
+        first = sources[0].order
+        for source in sources[1:]:
+            first = f"({first}) * 1000000 + COALESCE({source.order}, 0)"
+        return [f"MIN({first})"]
+    if select.aggregated or any(item.windowed for item in select.items):
+        return []
+    if select.order or (len(sources) > 1 and not select.distinct):
+        return [source.order for source in sources]
+    return []
+
+
+def _assemble(select: _Select, limit: str, plain: bool, sortable: bool) -> str:
+    columns = ", ".join(
+        f"{collated(item) if select.distinct and item.kind == TEXT else item.sql} AS {quote_name(name)}"
+        for name, item in zip(select.names, select.items, strict=True)
+    )
+    incidental = _incidental_order(select, plain)
+    if sortable:
+        columns += "".join(f", {key.sql}" for key, _ in select.order)
+        columns += "".join(f", {place}" for place in incidental)
+    text = f"SELECT {'DISTINCT ' if select.distinct else ''}{columns}"
+    if select.source:
+        text += f" FROM {select.source}"
+    if select.where:
+        text += f" WHERE {select.where}"
+    if select.group:
+        text += " GROUP BY " + ", ".join(_group_key(key) for key in select.group)
+    if select.having:
+        text += f" HAVING {select.having}"
+    order = [f"{collated(key)} {'DESC' if down else 'ASC'}" for key, down in select.order]
+    order += incidental
+    if order:
+        text += " ORDER BY " + ", ".join(order)
+    return text + limit
+
+
+def _group_key(key: Emitted) -> str:
+    # SQLite reads a bare number as a column position; a constant key is any expression.
+    return collated(key) if not key.sql.isdigit() else f"({key.sql} + 0)"
+
+
+def same_arity(kinds: Sequence[object], others: Sequence[object]) -> None:
+    """Raise SqlFailure 1222 unless two queries have as many columns."""
+    if len(kinds) != len(others):
+        raise SqlFailure(1222, "21000", "The used SELECT statements have a different number of columns")

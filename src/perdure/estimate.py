@@ -1,0 +1,80 @@
+"""What a run would take, without asking a model: calls, tokens, dollars."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from perdure.agent import ContextView, ModelAgent
+from perdure.experiment import Experiment
+from perdure.models.token_estimate import estimate_messages
+from perdure.reports.costs import price_of
+
+REPLY_TOKENS = 512
+"""Assumed length of a reply where the configuration sets no `agent.sampling.max_tokens`."""
+
+OBSERVATION_TOKENS = 1000
+"""Assumed length of an observation: about 4,000 characters."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Bounds for one run. Tokens are estimated (four characters each) and cost is in US dollars.
+
+    The upper bounds assume that every task uses its last turn, that no prompt is dropped and that replies and
+    observations are as long as stated. A run of a scripted agent asks no model: all zero.
+    """
+
+    sessions: int
+    tasks: int
+    first_prompt_tokens: int
+    """Prompts of the first call of every session, together."""
+    calls_at_most: int
+    prompt_tokens_at_most: int
+    completion_tokens_at_most: int
+    reply_tokens: int
+    observation_tokens: int
+    cost_at_least: float | None
+    """The first call of every session, without its reply."""
+    cost_at_most: float | None
+
+
+def estimate(experiment: Experiment) -> Estimate:
+    """Open every task once and measure the prompt of its first call; O(tasks). Raises UsageError."""
+    agent = experiment.agent()
+    tasks = list(dict.fromkeys(trial.task_id for trial in experiment.schedule))
+    sessions = len(experiment.schedule)
+    if not isinstance(agent, ModelAgent):
+        return Estimate(sessions, len(tasks), 0, 0, 0, 0, 0, 0, None, None)
+    first = {task: _first_prompt_tokens(experiment, agent, task) for task in tasks}
+    prompts = sum(first[trial.task_id] for trial in experiment.schedule)
+    turns = experiment.limits.max_turns
+    reply = experiment.config.agent.sampling.max_tokens or REPLY_TOKENS
+    # Turn t (from 0) shows the opening and t exchanges: 0 + 1 + … + (turns - 1) exchanges in all.
+    exchanges = sessions * turns * (turns - 1) // 2
+    prompt_at_most = prompts * turns + exchanges * (reply + OBSERVATION_TOKENS)
+    completion_at_most = sessions * turns * reply
+    price = price_of(experiment.config, experiment.config.agent.model)
+    least = most = None
+    if price is not None:
+        least = prompts * price.prompt / 1e6
+        most = (prompt_at_most * price.prompt + completion_at_most * price.completion) / 1e6
+    return Estimate(
+        sessions,
+        len(tasks),
+        prompts,
+        sessions * turns,
+        prompt_at_most,
+        completion_at_most,
+        reply,
+        OBSERVATION_TOKENS,
+        least,
+        most,
+    )
+
+
+def _first_prompt_tokens(experiment: Experiment, agent: ModelAgent, task: str) -> int:
+    environment = experiment.environment
+    opening = environment.reset(task)
+    agent.strategy.start(opening)
+    view = ContextView(environment.instructions, opening.goal, (), tuple(opening.history))
+    return estimate_messages(agent.strategy.render(view)).tokens

@@ -1,0 +1,89 @@
+"""A finished run as a model: its calls are answered again, and nothing is ever asked of anybody."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from json import loads
+from pathlib import Path
+from threading import Lock
+
+from perdure.errors import ModelUnavailable, RunFolderError
+from perdure.model import Outcome, request_digest
+from perdure.models.token_estimate import estimate_messages
+from perdure.records import RecordedCall
+from perdure.snapshot import RunReader
+from perdure.types import JSON, Completion, Message, Request, Sampling, TokenCount, Usage
+
+
+class RecordedModel:
+    """Answers a request with the outcome that a run recorded for it, errors included.
+
+    `run`: the run folder. `model`: answer only with calls of the model of this name in that run's
+    configuration; by default with any. Equal requests that were recorded several times are answered in the
+    recorded order, each once. A request is known by its messages, schema, tools, sampling and sample,
+    whatever model was asked. Usage is that of the run's ledger, where it tells one call from another.
+
+    Raises RunFolderError for a folder without sessions.
+    """
+
+    honours_sampling = False
+
+    def __init__(self, run: Path | str, *, model: str | None = None) -> None:
+        self.run = Path(run)
+        if not (self.run / "sessions.jsonl").is_file():
+            raise RunFolderError(f"run = {str(run)!r} is not a run folder: it has no sessions.jsonl")
+        self._lock = Lock()
+        self._recorded: dict[str, deque[Outcome]] = {}
+        for key, name, outcome in _recorded_calls(RunReader(self.run)):
+            if model is None or name == model:
+                self._recorded.setdefault(key, deque()).append(outcome)
+
+    def generate(self, requests: Sequence[Request]) -> Sequence[Outcome]:
+        """The recorded outcomes. Raises ModelUnavailable for a request that the run does not hold."""
+        return [self._recall(request) for request in requests]
+
+    def count_tokens(self, messages: Sequence[Message]) -> TokenCount:
+        """An estimate."""
+        return estimate_messages(messages)
+
+    def _recall(self, request: Request) -> Outcome:
+        key = request_digest(request)
+        with self._lock:
+            outcomes = self._recorded.get(key)
+            if outcomes:
+                return outcomes.popleft()
+        what = "no more answers to" if outcomes is not None else "no answer to"
+        raise ModelUnavailable(f"the run {str(self.run)!r} holds {what} the request {key}")
+
+
+def recorded_request(call: RecordedCall) -> Request:
+    """The request that was asked: prompt and options as they were."""
+    options: dict[str, JSON] = loads(call.options)
+    sampling = dict(options.pop("sampling"))
+    stop = tuple(sampling.pop("stop"))
+    return Request(call.messages, sampling=Sampling(**sampling, stop=stop), **options)
+
+
+def _recorded_calls(reader: RunReader) -> Iterator[tuple[str, str, Outcome]]:
+    """(key, model name, outcome) of every call of the run, in order."""
+    for index, ledger in zip(range(len(reader)), reader.ledger(), strict=False):
+        calls = list(reader.calls(index))
+        usages = _usages(ledger, [(call.caller, call.model) for call in calls])
+        for call, usage in zip(calls, usages, strict=True):
+            outcome = call.outcome
+            if isinstance(outcome, Completion):
+                outcome = replace(outcome, usage=usage)
+            yield request_digest(recorded_request(call)), call.model, outcome
+
+
+def _usages(ledger: dict[str, JSON], calls: Sequence[tuple[str, str]]) -> list[Usage]:
+    """One usage a call. A task that started again has charges of calls that it did not keep: all 0 then."""
+    charges = ledger["calls"]
+    if [(caller, model) for caller, model, *_ in charges] != list(calls):
+        return [Usage()] * len(calls)
+    return [Usage(*charge[3:7]) for charge in charges]
+
+
+MODEL = RecordedModel

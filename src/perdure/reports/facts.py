@@ -1,0 +1,84 @@
+"""Everything a report says about one run, as JSON: tables show these facts and no others."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from perdure.config import ModelSection, RunConfig
+from perdure.metrics.success import wilson_interval
+from perdure.metrics.summary import RunSummary
+from perdure.reports.costs import run_cost
+from perdure.reports.floors import read_floors
+from perdure.run import Run
+from perdure.types import JSON
+
+
+def run_facts(run: Run) -> dict[str, JSON]:
+    """One run: who acted, how it went, what it took, how the environment's own agents do."""
+    config = run.config
+    unfinished = len(run.sessions) < run.planned
+    return {
+        "folder": str(run.folder),
+        "name": config.name,
+        "environment": config.environment.name,
+        "agent": config.agent.kind,
+        "model": model_label(config),
+        "strategy": config.agent.strategy.name if config.agent.kind == "model" else None,
+        "planned": run.planned,
+        "finished": not unfinished,
+        **summary_facts(run.summary(), run_cost(config, run.reader.ledger())),
+        "floors": read_floors(run.folder),
+        # Metrics of an earlier, shorter schedule would describe other sessions.
+        "metrics": {} if unfinished else dict(run.metrics),
+    }
+
+
+def summary_facts(summary: RunSummary, cost: float | None = None) -> dict[str, JSON]:
+    """Counts and rates of finished sessions; tokens are totals, seconds wall-clock, cost US dollars."""
+    unlimited = summary.sessions - summary.limited
+    tokens = summary.total_tokens
+    return {
+        "sessions": summary.sessions,
+        "success": _rate(summary.correct, summary.sessions),
+        "success_without_limit_reached": _rate(summary.correct_unlimited, unlimited),
+        "reward": summary.reward,
+        "steps": summary.interactions,
+        "statuses": dict(summary.statuses),
+        "outcomes": dict(summary.outcomes),
+        "tokens": {
+            "calls": tokens.calls,
+            "prompt": tokens.prompt,
+            "completion": tokens.completion,
+            "cached": tokens.cached,
+            "reasoning": tokens.reasoning,
+        },
+        "tokens_by_caller": {
+            caller: {"calls": totals.calls, "prompt": totals.prompt, "completion": totals.completion}
+            for caller, totals in summary.tokens.items()
+        },
+        "seconds": round(summary.seconds, 3),
+        "cost": cost,
+        "restarts": summary.restarts,
+        "divergences": summary.divergences,
+    }
+
+
+def model_label(config: RunConfig) -> str | None:
+    """The agent's model in a few characters: its provider and what the provider serves."""
+    if config.agent.kind != "model":
+        return None
+    section = config.models.get(config.agent.model, ModelSection(provider=config.agent.model))
+    served = section.parameters.get("model") or section.parameters.get("path")
+    return f"{section.provider}:{Path(str(served)).name}" if served else section.provider
+
+
+def to_json(facts: JSON) -> str:
+    """Readable JSON; never holds a character that an output could refuse."""
+    return json.dumps(facts, indent=2)
+
+
+def _rate(correct: int, trials: int) -> dict[str, JSON]:
+    low, high = wilson_interval(correct, trials)
+    rate = correct / trials if trials else None
+    return {"correct": correct, "of": trials, "rate": rate, "low": low, "high": high}

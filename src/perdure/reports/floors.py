@@ -1,0 +1,74 @@
+"""The environment's own agents on the same tasks: the oracle (must solve all) and the do-nothing agent."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+
+from perdure.config import AgentSection, ExecutionSection, RunConfig
+from perdure.experiment import Experiment
+from perdure.registry import load_plugin
+from perdure.run import Run
+from perdure.storage import replace_atomically
+from perdure.types import JSON
+
+FLOORS_FILE = "floors.json"
+_COMPANIONS = {"oracle": "build_oracle", "do_nothing": "DO_NOTHING"}
+
+
+def read_floors(folder: Path) -> dict[str, JSON] | None:
+    """What was kept beside a run: `agent -> facts`, or None."""
+    try:
+        body: dict[str, JSON] = json.loads((folder / FLOORS_FILE).read_text("utf-8"))
+    except (FileNotFoundError, ValueError):
+        return None
+    floors: dict[str, JSON] = body["agents"]
+    return floors
+
+
+def floors_of(experiment: Experiment) -> dict[str, JSON]:
+    """Facts of both agents over the experiment's tasks, once each; kept in its folder for later reports.
+
+    Nothing is played again while the folder holds them for this schedule. An agent that the environment does
+    not offer is left out.
+    """
+    tasks = list(dict.fromkeys(trial.task_id for trial in experiment.schedule))
+    path = experiment.folder / FLOORS_FILE
+    try:
+        kept = json.loads(path.read_text("utf-8"))
+        if kept["tasks"] == tasks:
+            agents: dict[str, JSON] = kept["agents"]
+            return agents
+    except (FileNotFoundError, ValueError, KeyError):
+        pass  # never computed, or by a process that was stopped
+    floors = {
+        kind: _play(experiment, kind, tasks)
+        for kind, companion in _COMPANIONS.items()
+        if _offers(experiment, companion)
+    }
+    replace_atomically(path, json.dumps({"v": 1, "tasks": tasks, "agents": floors}))
+    return floors
+
+
+def _play(experiment: Experiment, kind: str, tasks: list[str]) -> dict[str, JSON]:
+    from perdure.reports.facts import summary_facts
+
+    with tempfile.TemporaryDirectory(prefix="perdure-floor-") as scratch:
+        config = RunConfig(
+            name="floor",
+            seed=experiment.config.seed,
+            environment=experiment.config.environment,
+            agent=AgentSection(kind=kind),  # type: ignore[arg-type]
+            limits=experiment.config.limits,
+            tasks=tasks,
+            execution=ExecutionSection(out=scratch, fsync=False),
+        )
+        with Experiment(config, base=experiment.base) as floor:
+            floor.run()
+            return summary_facts(Run(floor.folder).summary())
+
+
+def _offers(experiment: Experiment, companion: str) -> bool:
+    plugin = load_plugin("environment", experiment.config.environment.name, base=experiment.base)
+    return hasattr(plugin.module, companion)

@@ -1,0 +1,173 @@
+"""The tables of `run` and `report`, made from the facts of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from perdure.reports.table import Table, make_table
+from perdure.types import JSON
+
+Facts = Mapping[str, JSON]
+
+_COLUMNS = {
+    "run": False,
+    "environment": False,
+    "agent": False,
+    "sessions": True,
+    "success [95 %]": True,
+    "floor–ceiling": True,
+    "reward": True,
+    "steps": True,
+    "prompt tokens": True,
+    "completion tokens": True,
+    "cached": True,
+    "seconds": True,
+    "cost $": True,
+    "statuses": False,
+    "folder": False,
+}
+
+
+def comparison_table(runs: Sequence[Facts]) -> Table:
+    """One row a run; a run that is not through says so."""
+    rows = [_comparison_row(name, facts) for name, facts in zip(unique_names(runs), runs, strict=True)]
+    return make_table("Runs", _COLUMNS, rows, drop_empty=True)
+
+
+def result_table(facts: Facts, floors: Mapping[str, Facts]) -> Table:
+    """One run above the environment's own agents on the same tasks."""
+    columns = {
+        "agent": False,
+        "success [95 %]": True,
+        "without limit-reached": True,
+        "reward": True,
+        "steps": True,
+        "prompt tokens": True,
+        "completion tokens": True,
+        "seconds": True,
+        "cost $": True,
+    }
+    rows = [_result_row(agent_label(facts), facts)]
+    rows += [
+        _result_row(f"({_FLOOR_LABELS[kind]})", floor)
+        for kind, floor in floors.items()
+        if kind != facts["agent"]
+    ]
+    return make_table(f"{facts['environment']}: {facts['name']}", columns, rows, drop_empty=True)
+
+
+_FLOOR_LABELS = {"oracle": "ceiling: oracle", "do_nothing": "floor: do nothing"}
+
+
+def skills_table(runs: Sequence[Facts]) -> Table | None:
+    """Correct sessions by skill, one column a run; skills that no session needs are left out."""
+    skills: dict[str, list[str]] = {}
+    for i, facts in enumerate(runs):
+        for skill, counts in skill_counts(facts["metrics"]).items():
+            skills.setdefault(skill, ["–"] * len(runs))[i] = fraction(*counts)
+    if not skills:
+        return None
+    names = unique_names(runs)
+    columns = {"skill": False, **dict.fromkeys(names, True)}
+    return make_table("Success by skill", columns, [[skill, *skills[skill]] for skill in sorted(skills)])
+
+
+def metrics_table(runs: Sequence[Facts]) -> Table | None:
+    """The environments' metrics that no other table shows, one column a run."""
+    rows: dict[str, list[str]] = {}
+    for i, facts in enumerate(runs):
+        for key, value in facts["metrics"].items():
+            if not key.startswith(("skill.", "overall.")):
+                rows.setdefault(key, ["–"] * len(runs))[i] = f"{value:.4g}"
+    if not rows:
+        return None
+    columns = {"metric": False, **dict.fromkeys(unique_names(runs), True)}
+    return make_table("Metrics of the environment", columns, [[key, *rows[key]] for key in sorted(rows)])
+
+
+def skill_counts(metrics: Mapping[str, float]) -> dict[str, tuple[int, int]]:
+    """`skill -> (correct, sessions)` out of flat metrics, where there are sessions."""
+    counts = {}
+    for key, value in metrics.items():
+        if key.startswith("skill.") and key.endswith(".count") and value:
+            skill = key.removeprefix("skill.").removesuffix(".count")
+            counts[skill] = int(metrics[f"skill.{skill}.correct_count"]), int(value)
+    return counts
+
+
+def unique_names(runs: Sequence[Facts]) -> list[str]:
+    """Names for columns: the runs' own where they tell them apart, else their folders."""
+    names = [str(facts["name"]) for facts in runs]
+    return names if len(set(names)) == len(names) else [str(facts["folder"]) for facts in runs]
+
+
+def agent_label(facts: Facts) -> str:
+    """Who acted: `oracle`, or model and strategy."""
+    if facts["agent"] != "model":
+        return str(facts["agent"])
+    return f"{facts['model']} / {facts['strategy']}"
+
+
+def success_cell(success: Mapping[str, JSON]) -> str:
+    """`7/20 0.35 [0.18–0.57]`."""
+    if not success["of"]:
+        return "–"
+    low, high = success["low"], success["high"]
+    return f"{fraction(success['correct'], success['of'])} [{low:.2f}–{high:.2f}]"
+
+
+def fraction(part: int, whole: int) -> str:
+    """`7/20 0.35`."""
+    return f"{part}/{whole} {part / whole:.2f}" if whole else "0/0"
+
+
+def counts_line(counts: Mapping[str, int]) -> str:
+    """`completed 18, task_limit_reached 2`, the most frequent first."""
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{name} {count}" for name, count in ordered)
+
+
+def cost_cell(cost: float | None) -> str:
+    """US dollars, or a dash where no price is known."""
+    return "–" if cost is None else f"{cost:.4f}"
+
+
+def _comparison_row(name: str, facts: Facts) -> list[str]:
+    tokens = facts["tokens"]
+    return [
+        name,
+        facts["environment"],
+        agent_label(facts),
+        f"{facts['sessions']}/{facts['planned']}" + ("" if facts["finished"] else " unfinished"),
+        success_cell(facts["success"]),
+        _floor_cell(facts["floors"]),
+        f"{facts['reward']:.2f}",
+        f"{facts['steps']:,}",
+        f"{tokens['prompt']:,}",
+        f"{tokens['completion']:,}",
+        f"{tokens['cached']:,}",
+        f"{facts['seconds']:.1f}",
+        cost_cell(facts["cost"]),
+        counts_line(facts["statuses"]),
+        facts["folder"],
+    ]
+
+
+def _floor_cell(floors: Mapping[str, Facts] | None) -> str:
+    ends = [(floors or {}).get(kind) for kind in ("do_nothing", "oracle")]
+    return "–".join("?" if end is None else f"{end['success']['rate']:.2f}" for end in ends)
+
+
+def _result_row(label: str, facts: Facts) -> list[str]:
+    tokens = facts["tokens"]
+    return [
+        label,
+        success_cell(facts["success"]),
+        success_cell(facts["success_without_limit_reached"]),
+        f"{facts['reward']:.2f}",
+        f"{facts['steps']:,}",
+        f"{tokens['prompt']:,}",
+        f"{tokens['completion']:,}",
+        f"{facts['seconds']:.1f}",
+        cost_cell(facts["cost"]),
+    ]

@@ -1,0 +1,44 @@
+"""`perdure check`: conformance suites through the command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.cli.conftest import Perdure
+
+BROKEN = '''
+from perdure.strategies.full_history import FullHistory
+
+
+class Forgetful(FullHistory):
+    """Never shows what it was told."""
+
+    def render(self, view):
+        return list(super().render(view))[:1]
+'''
+
+
+def test_an_environment_that_conforms(perdure: Perdure) -> None:
+    result = perdure("check", "environment", "counter", "--set", "tasks=3")
+    assert result.exit_code == 0
+    *checks, last = result.stdout.splitlines()
+    assert all(line.startswith("pass  ") for line in checks)
+    assert last == f"{len(checks)}/{len(checks)} checks passed"
+    assert any("oracle solves the sample: 3/3 tasks" in line for line in checks)
+
+
+def test_a_strategy_that_does_not(perdure: Perdure, folder: Path) -> None:
+    (folder / "broken.py").write_text(BROKEN)
+    result = perdure("check", "strategy", "broken.py:Forgetful")
+    assert result.exit_code == 1
+    assert "FAIL  latest observation is visible" in result.stdout
+    body = json.loads(perdure("check", "strategy", "broken.py:Forgetful", "--json").stdout)
+    failed = {check["name"] for check in body if not check["passed"]}
+    assert "goal and first observation are visible" in failed
+    assert "absorb survives hostile replies" not in failed
+
+
+def test_a_model_that_conforms(perdure: Perdure) -> None:
+    result = perdure("check", "model", "scripted", "--set", 'replies=["yes"]', "--set", "cycle=true")
+    assert result.exit_code == 0, result.stdout

@@ -1,0 +1,65 @@
+"""Tables on narrow terminals, in Markdown, and with texts that outputs refuse."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from perdure.cli.console import fit, natural_width, printable, transposed
+from perdure.reports.markdown import markdown
+from perdure.reports.table import Table, make_table
+
+CELLS = st.text(st.characters(codec=None), max_size=30)
+
+
+@given(CELLS)
+def test_printable_text_can_be_encoded_and_stays_on_its_lines(text: str) -> None:
+    shown = printable(text)
+    shown.encode("utf-8")
+    assert shown.count("\n") == text.count("\n")
+    assert all(c.isprintable() or c == "\n" for c in shown)
+
+
+@given(st.text(st.characters(categories=["L", "N", "P", "S"]), max_size=30))
+def test_printable_leaves_ordinary_text_alone(text: str) -> None:
+    assert printable(text) == text
+
+
+@given(st.lists(st.tuples(CELLS, CELLS, CELLS), min_size=1, max_size=4))
+def test_markdown_keeps_the_shape_whatever_cells_hold(rows: list[tuple[str, str, str]]) -> None:
+    table = make_table("T", {"a": False, "b": True, "c": False}, rows)
+    lines = markdown(table).split("\n")
+    assert lines[0] == "### T"
+    body = lines[2:-1]
+    assert len(body) == 2 + len(rows)
+    for line in body:
+        assert line.replace("\\\\", "").replace("\\|", "").count("|") == 4
+
+
+@given(st.integers(1, 12), st.integers(0, 6), st.integers(20, 200))
+def test_fitting_loses_no_cell(columns: int, rows: int, width: int) -> None:
+    header = tuple(f"column {i}" for i in range(columns))
+    body = tuple(tuple(f"cell {r}.{i}" for i in range(columns)) for r in range(rows))
+    table = Table("T", header, body)
+    shown = [cell for part in fit(table, width) for row in (part.header, *part.rows) for cell in row]
+    if rows or natural_width(table) <= width or columns <= 4:
+        assert {*header, *(cell for row in body for cell in row)} <= set(shown)
+
+
+def test_turning_twice_gives_the_table_back() -> None:
+    table = Table("T", ("a", "b"), (("1", "2"), ("3", "4")))
+    assert transposed(transposed(table)) == table
+
+
+def test_columns_without_an_entry_are_left_out() -> None:
+    table = make_table(
+        "T", {"a": False, "b": True, "c": True}, [["x", "–", "1"], ["y", "0", "0"]], drop_empty=True
+    )
+    assert table.header == ("a", "c")
+    assert table.numeric == {1}
+
+
+def test_a_row_of_another_length_is_refused() -> None:
+    with pytest.raises(ValueError, match="a row of 1 cells under a header of 2"):
+        Table("T", ("a", "b"), (("1",),))

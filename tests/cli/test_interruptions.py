@@ -1,0 +1,155 @@
+"""What stops a run leaves a folder that the same command resumes; in processes of their own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+WORLD = '''
+from pathlib import Path
+
+from perdure.environments.counter import (  # noqa: F401
+    DO_NOTHING, MAX_INTERACTIONS, CounterEnvironment, build_oracle, normal_form, normalise,
+)
+from perdure.errors import EnvironmentUnavailable
+
+
+class Fragile(CounterEnvironment):
+    """Breaks at task 3 until a file says it is repaired."""
+
+    def reset(self, task_id):
+        if task_id == "3" and not Path("repaired").exists():
+            raise EnvironmentUnavailable("the server is gone")
+        return super().reset(task_id)
+'''
+
+SLOW = """
+import time
+
+
+def reply(request):
+    time.sleep(0.05)
+    return "Action: read"
+"""
+
+BUG = '''
+from perdure import Callback
+
+
+class Buggy(Callback):
+    """Divides by zero."""
+
+    def on_environment_reset(self, ctx):
+        1 / 0
+'''
+
+
+def command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", "from perdure.cli.main import main; main()", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def test_infrastructure_error_then_resume(folder: Path) -> None:
+    (folder / "world.py").write_text(WORLD)
+    arguments = ["run", "counter.toml", "--set", "environment.name=world.py:Fragile", "--out", "out", "-q"]
+    broken = command(folder, *arguments, "--no-floors")
+    assert broken.returncode == 1
+    assert broken.stderr == (
+        "error: the server is gone; nothing finished is lost: the same command resumes 'out'\n"
+    )
+    assert len((folder / "out" / "sessions.jsonl").read_text().splitlines()) == 3
+    unfinished = command(folder, "report", "out")
+    assert "3/6 unfinished" in unfinished.stdout
+    (folder / "repaired").touch()
+    resumed = command(folder, *arguments)
+    assert resumed.returncode == 0, resumed.stderr
+    assert len((folder / "out" / "sessions.jsonl").read_text().splitlines()) == 6
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends a POSIX signal")
+def test_interrupt_then_resume(folder: Path) -> None:
+    (folder / "model.py").write_text(SLOW)
+    config = folder / "counter.toml"
+    config.write_text(
+        config.read_text().replace('["Action: done"]', '"model.py:reply"').replace("cycle = true", "")
+    )
+    arguments = ["run", "counter.toml", "--set", "agent.kind=model", "--out", "out", "-q"]
+    running = subprocess.Popen(
+        [sys.executable, "-c", "from perdure.cli.main import main; main()", *arguments],
+        cwd=folder,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+    )
+    sessions = folder / "out" / "sessions.jsonl"
+    deadline = time.monotonic() + 60
+    while not (sessions.exists() and sessions.stat().st_size) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    running.send_signal(signal.SIGINT)
+    _, stderr = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert stderr == "interrupted; nothing finished is lost: the same command resumes 'out'\n"
+    assert 1 <= len(sessions.read_text().splitlines()) < 6
+    resumed = command(folder, *arguments)
+    assert resumed.returncode == 0, resumed.stderr
+    assert len(sessions.read_text().splitlines()) == 6
+
+
+def test_a_bug_keeps_its_traceback(folder: Path) -> None:
+    (folder / "buggy.py").write_text(BUG)
+    result = command(folder, "run", "counter.toml", "-q", "--set", 'callbacks=[{name="buggy.py:Buggy"}]')
+    assert result.returncode == 1
+    assert "Traceback" in result.stderr
+    assert "ZeroDivisionError" in result.stderr
+    assert "buggy.py" in result.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="uses a POSIX shell")
+def test_a_closed_pipe_is_quiet(folder: Path) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    try:
+        result = subprocess.run(
+            [sys.executable, "-c", "from perdure.cli.main import main; main()", "list"],
+            cwd=folder,
+            stdout=write,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+        )
+    finally:
+        os.close(write)
+    assert result.stderr == ""
+    assert result.returncode == 141
+
+
+def test_help_imports_nothing_heavy(folder: Path) -> None:
+    code = (
+        "import sys\n"
+        "from perdure.cli.main import app\n"
+        "app(['--help'], standalone_mode=False)\n"
+        "heavy = {'pydantic', 'httpx', 'sqlglot', 'pandas', 'xllamacpp', 'perdure.experiment'}\n"
+        "print('loaded:', sorted(heavy & set(sys.modules)))\n"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert "loaded: []" in result.stdout, result.stdout + result.stderr
+    for name in ("quickstart", "run", "report", "replay", "doctor", "list", "check", "new"):
+        assert name in result.stdout
+
+
+def test_the_console_script_is_installed() -> None:
+    script = Path(sys.executable).with_name("perdure")
+    result = subprocess.run([str(script), "--version"], capture_output=True, text=True, timeout=60)
+    assert result.returncode == 0
+    assert result.stdout.startswith("perdure ")

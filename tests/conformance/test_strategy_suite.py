@@ -1,0 +1,114 @@
+"""The strategy suite passes what conforms and finds each way of not conforming."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from perdure.agent import Absorbed, ContextView
+from perdure.conformance.strategies import CHECKS, check_strategy
+from perdure.environment import Opening
+from perdure.strategies.full_history import FullHistory
+from perdure.types import Message, Observation
+
+
+def test_full_history_conforms() -> None:
+    results = list(check_strategy(FullHistory))
+    assert [result for result in results if not result.passed] == []
+    assert len(results) == len(CHECKS)
+
+
+class Impure(FullHistory):
+    def __init__(self) -> None:
+        self._renderings = 0
+
+    def render(self, view: ContextView) -> Sequence[Message]:
+        self._renderings += 1
+        first, *rest = super().render(view)
+        return [Message("system", f"{first.text} ({self._renderings})"), *rest]
+
+
+class Unlearned(FullHistory):
+    def render(self, view: ContextView) -> Sequence[Message]:
+        return [Message("system", view.instructions), *list(super().render(view))[1:]]
+
+
+class Lecturing(FullHistory):
+    def render(self, view: ContextView) -> Sequence[Message]:
+        return [*super().render(view), Message("system", "Be brief.")]
+
+
+class Proud(FullHistory):
+    def render(self, view: ContextView) -> Sequence[Message]:
+        return [Message("system", view.instructions_block), *view.history]
+
+
+class Aimless(FullHistory):
+    def render(self, view: ContextView) -> Sequence[Message]:
+        return [Message("system", view.instructions_block), *view.history[-1:]]
+
+
+class Late(FullHistory):
+    def render(self, view: ContextView) -> Sequence[Message]:
+        shown = list(super().render(view))
+        return shown if len(shown) <= 3 else shown[:-2]
+
+
+class Picky(FullHistory):
+    def absorb(self, reply: str) -> Absorbed:
+        return Absorbed(action=reply.split("Action:")[1])
+
+
+class Eager(FullHistory):
+    def __init__(self) -> None:
+        self._last = ""
+
+    def start(self, opening: Opening) -> None:
+        self._last = ""
+
+    def absorb(self, reply: str) -> Absorbed:
+        self._last = reply
+        return Absorbed(action=reply)
+
+    def render(self, view: ContextView) -> Sequence[Message]:
+        first, *rest = super().render(view)
+        return [Message("system", first.text + self._last), *rest]
+
+
+class Stale(FullHistory):
+    def __init__(self) -> None:
+        self._steps = 0
+
+    def observe(self, observation: Observation) -> None:
+        self._steps += 1
+
+    def render(self, view: ContextView) -> Sequence[Message]:
+        first, *rest = super().render(view)
+        return [Message("system", f"{first.text} Step {self._steps}."), *rest]
+
+
+class Brittle(FullHistory):
+    def observe(self, observation: Observation) -> None:
+        observation.text.encode("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("build", "check"),
+    [
+        (Impure, "render is pure"),
+        (Unlearned, "first message is the instructions block"),
+        (Lecturing, "only the first message is system"),
+        (Proud, "rejected replies are shown with their error"),
+        (Aimless, "goal stays visible"),
+        (Late, "latest observation is visible"),
+        (Picky, "absorb survives hostile replies"),
+        (Eager, "absorb alone changes nothing"),
+        (Stale, "two instances agree"),
+        (Brittle, "many observations are taken"),
+    ],
+)
+def test_a_broken_contract_is_found(build: type[FullHistory], check: str) -> None:
+    found = {result.name: result.detail for result in check_strategy(build) if not result.passed}
+    assert check in found
+    assert found[check]

@@ -1,0 +1,76 @@
+"""Plays real runs of the core without a configuration: real files, real environment, scripted model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from perdure.agent import Agent, ModelAgent
+from perdure.callback import Callback, CallbackList
+from perdure.controller import Controller, Limits, Trial
+from perdure.environment import Environment
+from perdure.environments.counter import CounterEnvironment
+from perdure.journal import Journal, OnDivergence
+from perdure.model import LanguageModel, ModelPool, ModelSpec
+from perdure.models.scripted import Reply, ReplyFunction, ScriptedModel
+from perdure.snapshot import RunReader, RunStore
+from perdure.strategies.full_history import FullHistory
+from perdure.types import Request
+
+DONE = "Action: done"
+Replies = Sequence[Reply] | ReplyFunction
+AgentMaker = Callable[[LanguageModel], Agent]
+
+
+def step_to_goal(request: Request) -> str:
+    """A competent agent of the counter: goes to the goal by what the prompt says."""
+    last = next(m.text for m in reversed(request.messages) if "counter is at" in m.text)
+    goal = next(m.text for m in request.messages if m.text.startswith("Bring"))
+    value = int(last.split("counter is at ")[1].split(".")[0])
+    gap = int(goal.split("counter to ")[1].split(",")[0]) - value
+    return DONE if gap == 0 else f"Action: add {max(-9, min(9, gap))}"
+
+
+def pool_of(model: LanguageModel) -> ModelPool:
+    """A pool whose one model, `m`, is this instance."""
+    return ModelPool({"m": ModelSpec("scripted")}, lambda _: model)
+
+
+def full_history_agent(model: LanguageModel) -> Agent:
+    return ModelAgent(model, FullHistory())
+
+
+def play(
+    folder: Path,
+    replies: Replies = step_to_goal,
+    callbacks: Iterable[Callback] = (),
+    *,
+    tasks: int = 3,
+    environment: Environment | None = None,
+    schedule: Sequence[Trial] | None = None,
+    limits: Limits = Limits(max_interactions=8, max_turns=32),  # noqa: B008 - frozen
+    agent: AgentMaker = full_history_agent,
+    pool: ModelPool | None = None,
+    snapshot_every: int = 50,
+    on_divergence: OnDivergence = "restart",
+) -> RunReader:
+    """Run, or resume, and return what the folder then holds."""
+    pool = pool or pool_of(ScriptedModel(replies))
+    environment = environment or CounterEnvironment(tasks=tasks)
+    store = RunStore(folder, snapshot_every=snapshot_every, fsync=False)
+    journal = Journal(folder / "journal.jsonl", on_divergence=on_divergence)
+    try:
+        Controller(
+            schedule=schedule or [Trial(task_id) for task_id in environment.task_ids()],
+            environment=environment,
+            agent=agent(pool.caller("agent", "m")),
+            callbacks=CallbackList(callbacks),
+            pool=pool,
+            store=store,
+            journal=journal,
+            limits=limits,
+        ).run()
+    finally:
+        journal.close()
+        store.close()
+    return RunReader(folder)

@@ -1,0 +1,58 @@
+"""Whole runs against a server that fails in the middle: they stop, and resume without asking twice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import perdure
+from perdure.errors import ModelUnavailable
+from perdure.types import Message, Request, SessionStatus
+from tests.core.playing import step_to_goal
+from tests.models.fake_provider import Answer, FakeProvider, Received, completion, error
+
+
+def competent(received: Received) -> Answer:
+    messages = tuple(Message("user", message["content"]) for message in received.body["messages"])
+    return Answer(completion(step_to_goal(Request(messages))))
+
+
+def config_for(server: FakeProvider) -> dict[str, Any]:
+    model = {"provider": "openai_compatible", "model": "m", "base_url": server.url, "first_pause": 0.001}
+    return {"environment": {"name": "counter"}, "models": {"default": model}, "execution": {"limit": 4}}
+
+
+def test_a_run_stops_at_a_refusal_and_resumes_where_it_stopped(tmp_path: Path) -> None:
+    with FakeProvider(then=competent) as server:
+        whole = perdure.run(config_for(server), out=tmp_path / "whole")
+        asked = len(server.requests)
+    assert all(record.correct for record in whole.records())
+    answers = iter([*[None] * (asked // 2), Answer(error("out of credit"), 402)])
+
+    def refuse_once(received: Received) -> Answer:
+        return next(answers, None) or competent(received)
+
+    with FakeProvider(then=refuse_once) as server:
+        with pytest.raises(ModelUnavailable, match="out of credit"):
+            perdure.run(config_for(server), out=tmp_path / "broken")
+        resumed = perdure.run(config_for(server), out=tmp_path / "broken")
+        assert len(server.requests) == asked + 1
+    assert list(resumed.records()) == list(whole.records())
+
+
+def test_a_context_limit_ends_one_session_and_not_the_run(tmp_path: Path) -> None:
+    answers = iter([Answer(error("too long", code="context_length_exceeded"), 400)])
+    with FakeProvider(then=lambda received: next(answers, None) or competent(received)) as server:
+        records = list(perdure.run(config_for(server), out=tmp_path).records())
+    assert [record.status for record in records][:1] == [SessionStatus.AGENT_CONTEXT_LIMIT]
+    assert [record.correct for record in records] == [False, True, True, True]
+
+
+def test_the_ledger_holds_what_the_server_counted(tmp_path: Path) -> None:
+    with FakeProvider(then=competent) as server:
+        run = perdure.run(config_for(server), out=tmp_path)
+        asked = len(server.requests)
+    calls = [call for line in run.reader.ledger() for call in line["calls"]]
+    assert [call[3:5] for call in calls] == [[7, 3]] * asked
