@@ -17,14 +17,17 @@ import time
 from pathlib import PurePosixPath
 from typing import Any
 
-from .command import Bounds, Command, HostGone
+from .command import Bounds, HostGone, Watch, run_fresh
 from .framing import Closed, receive, send
 from .linux import die_with_parent
+from .persistent_shell import PersistentShell
 from .process_tree import ProcessTree
 from .world import StartFailed, World, join, make_world
 
 _IDLE_SECONDS = 1.0
 _CHUNK = 1 << 16
+_BACKGROUND_SHARE = 0.5
+"""How much of the process limit may be in the background, so that a fork bomb leaves room for commands."""
 
 
 def keep(sock: socket.socket, bwrap: int, binds: list[tuple[str, str]], config: dict[str, Any]) -> None:
@@ -69,6 +72,9 @@ class Keeper:
         self._sock = sock
         self._config = config
         self._tree = tree
+        self._shell = PersistentShell(tree, config) if config["persistent_shell"] else None
+        self._strays: dict[int, int] = {}
+        """Outputs that background processes hold open, and how much of each was dropped."""
         self._first = os.pidfd_open(world.first)
         self._selector = selectors.DefaultSelector()
         self._selector.register(sock, selectors.EVENT_READ, "request")
@@ -87,8 +93,7 @@ class Keeper:
                 else:
                     self._discard(key.fd)
             if time.monotonic() >= look:
-                if self._tree.memory() > self._config["memory_bytes"]:
-                    self._tree.end(frozenset())
+                self._contain_background()
                 look = time.monotonic() + _IDLE_SECONDS
 
     def _answer(self, request: dict[str, Any], payload: bytes) -> None:
@@ -108,23 +113,39 @@ class Keeper:
             send(self._sock, {"errno": error.errno, "message": error.strerror or str(error)})
 
     def _exec(self, request: dict[str, Any], script: bytes) -> None:
+        self._contain_background()
         bounds = Bounds(request["timeout"], request["max_output"], self._config)
-        command = Command(self._tree, bounds, self._is_host_gone, self._sock.fileno())
-        argv = ["/bin/bash", "-c", os.fsdecode(script)]
-        outcome, still_open = command.run(argv, self._config["environment"])
-        if still_open is not None:
-            self._selector.register(still_open, selectors.EVENT_READ, "stray")
+        watch = Watch(self._tree, bounds, self._sock.fileno(), self._is_host_gone)
+        text = os.fsdecode(script)
+        if self._shell is not None:
+            outcome = self._shell.run(watch, text)
+        else:
+            outcome, still_open = run_fresh(self._tree, watch, text, self._config)
+            if still_open is not None:
+                self._strays[still_open] = 0
+                self._selector.register(still_open, selectors.EVENT_READ, "stray")
         header = {key: value for key, value in vars(outcome).items() if key != "output"}
         if self._is_dead():
             header["dead"] = True
         send(self._sock, header, outcome.output)
 
+    def _contain_background(self) -> None:
+        """End everything that runs where it is too much between two commands."""
+        crowd = len(self._tree.members()) > self._config["processes"] * _BACKGROUND_SHARE
+        if crowd or self._tree.memory() > self._config["memory_bytes"]:
+            shell = self._shell.processes if self._shell is not None else frozenset()
+            self._tree.end(shell, within=shell)
+
     def _discard(self, stream: int) -> None:
-        """What background processes still write after their command ended is read and dropped."""
+        """Drop what background processes write after their command ended; from a flood on, they must wait."""
         with contextlib.suppress(BlockingIOError):
-            if not os.read(stream, _CHUNK):
+            data = os.read(stream, _CHUNK)
+            self._strays[stream] += len(data)
+            if not data or self._strays[stream] > self._config["flood_bytes"]:
                 self._selector.unregister(stream)
+            if not data:
                 os.close(stream)
+                del self._strays[stream]
 
     def _is_host_gone(self) -> bool:
         try:
