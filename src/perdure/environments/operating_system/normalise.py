@@ -14,7 +14,11 @@ _MASKS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         # a line of `ps`: user, process id, sizes and times; its command stays
         (r"^(\S{1,32}) +\d+ +\d+\.\d +\d+\.\d +\d+ +\d+ (\S+) +(\S+) +\S+ +\d+:\d\d ", r"\1 <process> "),
         (r"^ *\d+ (?=(?:\?|pts/\d+|tty\d*) +\S* *\d\d:\d\d:\d\d )", "<process> "),
-        (rf"\b{_DAY},? {_MONTH} +\d{{1,2}},? (?:\d{{4}} )?{_CLOCK}(?: ?[AP]M)?(?: [A-Z]{{3,4}})?(?: \d{{4}})?", "<time>"),
+        (
+            rf"\b{_DAY},? {_MONTH} +\d{{1,2}},? (?:\d{{4}} )?{_CLOCK}(?: ?[AP]M)?"
+            r"(?: [A-Z]{3,4})?(?: \d{4})?",
+            "<time>",
+        ),
         (rf"\b{_DAY},? \d{{1,2}} {_MONTH} \d{{4}}(?: {_CLOCK})?(?: [+-]\d{{4}}| [A-Z]{{3,4}})?", "<time>"),
         (rf"\b{_MONTH} +\d{{1,2}},? +(?:\d{{4}}|{_CLOCK})(?![\d:])", "<time>"),
         (rf"\b\d{{4}}[-/]\d\d[-/]\d\d(?:[T _]{_CLOCK})?(?: ?[+-]\d\d:?\d\d|Z)?", "<time>"),
@@ -27,7 +31,10 @@ _MASKS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"\b(PID|pid|process|Process|PPID|ppid)([ =:]{1,3})\d+\b", r"\1\2<process>"),
         (r"\btmp\.\w{6,12}\b", "tmp.<random>"),
         (r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", "<random>"),
-        (r"(line \d+: +)\d+ (?=Killed|Terminated|Segmentation|Aborted|Hangup|CPU time|File size)", r"\1<process> "),
+        (
+            r"(line \d+: +)\d+ (?=Killed|Terminated|Segmentation|Aborted|Hangup|CPU time|File size)",
+            r"\1<process> ",
+        ),
     )
 )
 

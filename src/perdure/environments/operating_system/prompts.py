@@ -22,8 +22,8 @@ Rules:
 - Output of more than {max_chars} bytes is cut in its middle.
 - There is no network.{allowed}
 - {invalid}
-- You have at most {max_interactions} actions. The state of the machine is graded when you finish, or after the \
-last action."""
+- You have at most {max_interactions} actions. The state of the machine is graded when you finish, or \
+after the last action."""
 
 _ANSWER = """\
 To answer a task that asks a question, on one line:
@@ -54,7 +54,9 @@ def instructions(
     takes_answers: bool,
 ) -> str:
     """The immutable instructions of one environment."""
-    commands = "" if allowed is None else f"\n- Only these commands may be used: {', '.join(sorted(allowed))}."
+    commands = (
+        "" if allowed is None else f"\n- Only these commands may be used: {', '.join(sorted(allowed))}."
+    )
     return _INSTRUCTIONS.format(
         answer=_ANSWER if takes_answers else "",
         shell=_SHELLS[shell],

@@ -14,11 +14,38 @@ from perdure.types import JSON, Task
 
 SHIPPED = Path(__file__).parent / "data" / "tasks.json"
 
-SKILLS = (
-    "addgroup awk cat cd chage chgrp chmod chown chsh cp echo exit find gpasswd grep groupadd ln ls mkdir mv rm "
-    "sed sleep tee touch useradd usermod vi wc"
-).split()
-"""The 29 commands that the published tasks are labelled with (LifelongAgentBench, table of skills)."""
+SKILLS = [
+    "addgroup",
+    "awk",
+    "cat",
+    "cd",
+    "chage",
+    "chgrp",
+    "chmod",
+    "chown",
+    "chsh",
+    "cp",
+    "echo",
+    "exit",
+    "find",
+    "gpasswd",
+    "grep",
+    "groupadd",
+    "ln",
+    "ls",
+    "mkdir",
+    "mv",
+    "rm",
+    "sed",
+    "sleep",
+    "tee",
+    "touch",
+    "useradd",
+    "usermod",
+    "vi",
+    "wc",
+]
+"""The 29 commands that the published tasks are labelled with (LifelongAgentBench)."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +68,8 @@ class Check:
 class OsTask(Task):
     """One machine to be set up, changed and graded.
 
-    A task is graded by its state (`evaluation`: a script that exits 0), by an exact answer (`match`), or by a
-    chain of checks on the answer, into which the output of `solution` goes where a check is None (AgentBench).
+    A task is graded by its state (`evaluation`: a script that exits 0), by an answer (`match`), or by a chain of
+    checks on the answer; where a check is None, the output of `solution` joins in (AgentBench).
     """
 
     initialization: Script = Script("")

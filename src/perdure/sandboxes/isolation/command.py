@@ -51,7 +51,9 @@ class HostGone(Exception):
 class Watch:
     """Follows one command: collects its output, and says when and why it must be ended."""
 
-    def __init__(self, tree: ProcessTree, bounds: Bounds, host: int, is_host_gone: Callable[[], bool]) -> None:
+    def __init__(
+        self, tree: ProcessTree, bounds: Bounds, host: int, is_host_gone: Callable[[], bool]
+    ) -> None:
         self._tree = tree
         self._bounds = bounds
         self._host = host
@@ -133,7 +135,9 @@ class Watch:
         return self._output.total > int(self._bounds.config["flood_bytes"])
 
 
-def run_fresh(tree: ProcessTree, watch: Watch, script: str, config: dict[str, Any]) -> tuple[Outcome, int | None]:
+def run_fresh(
+    tree: ProcessTree, watch: Watch, script: str, config: dict[str, Any]
+) -> tuple[Outcome, int | None]:
     """Run a script in a shell of its own.
 
     What it started in the background lives on; then the read end of its output is given back to be drained.
@@ -160,9 +164,7 @@ def run_fresh(tree: ProcessTree, watch: Watch, script: str, config: dict[str, An
     return watch.outcome(exit_code, reason), None
 
 
-def start(
-    script: str, streams: tuple[int, int], config: dict[str, Any], extra: Sequence[int] = ()
-) -> int:
+def start(script: str, streams: tuple[int, int], config: dict[str, Any], extra: Sequence[int] = ()) -> int:
     """Fork a bash inside the sandbox; `extra` become its descriptors 3, 4, … Raises BlockingIOError."""
     child = os.fork()
     if child == 0:
@@ -170,9 +172,7 @@ def start(
     return child
 
 
-def _become_bash(
-    script: str, streams: tuple[int, int], config: dict[str, Any], extra: Sequence[int]
-) -> None:
+def _become_bash(script: str, streams: tuple[int, int], config: dict[str, Any], extra: Sequence[int]) -> None:
     """Runs in the child, inside the sandbox, and does not return."""
     try:
         os.setsid()

@@ -1,8 +1,8 @@
 """Which ids outside stand behind the ids inside, and how to enter a user namespace that maps them.
 
-Inside, 65,536 ids exist, so that accounts, groups, `chown` and setuid programs work; outside, none of them is a
-real account. As root the range is fixed, as an ordinary user it is the one that the system administrator granted
-in /etc/subuid and /etc/subgid (man 5 subuid), mapped by the setuid programs `newuidmap` and `newgidmap`.
+Inside, 65,536 ids exist, so that accounts, groups, `chown` and setuid programs work; outside, none of them is
+a real account. As root the range is fixed, as an ordinary user it is the one that the system administrator
+granted in /etc/subuid and /etc/subgid (man 5 subuid), mapped by the setuid programs `newuidmap`, `newgidmap`.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def find_mapping() -> IdMapping:
 def enter(mapping: IdMapping) -> None:
     """Move this process into a new user and mount namespace, as the mapped root with every capability in it.
 
-    Its own ids stay what they are until `become_root`, so that its files can still be reached. Raises OSError.
+    Its own ids stay what they are until `become_root`, so that its files are still in reach. Raises OSError.
     """
     ready_read, ready_write = os.pipe()
     target = os.getpid()
@@ -103,7 +103,7 @@ def _holds(map_file: Path) -> bool:
     """Whether the range of root exists in the user namespace that we are in."""
     for line in map_file.read_text().splitlines():
         first, _, count = (int(field) for field in line.split())
-        if first <= ROOTS_RANGE and ROOTS_RANGE + COUNT <= first + count:
+        if first <= ROOTS_RANGE and first + count >= ROOTS_RANGE + COUNT:
             return True
     return False
 

@@ -31,7 +31,7 @@ _BACKGROUND_SHARE = 0.5
 
 
 def keep(sock: socket.socket, bwrap: int, binds: list[tuple[str, str]], config: dict[str, Any]) -> None:
-    """Make a sandbox, serve it until its owner closes the connection, end it. Answers errors on the socket."""
+    """Make a sandbox, serve it until its owner is gone, end it. Answers errors on the socket."""
     die_with_parent()
     outer_proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -42,7 +42,9 @@ def keep(sock: socket.socket, bwrap: int, binds: list[tuple[str, str]], config: 
         with contextlib.suppress(Closed):
             send(sock, {"error": str(error)})
         return
-    keeper = Keeper(sock, world, config, ProcessTree(outer_proc, os.getpid(), {world.bubblewrap, world.first}))
+    keeper = Keeper(
+        sock, world, config, ProcessTree(outer_proc, os.getpid(), {world.bubblewrap, world.first})
+    )
     try:
         send(sock, {"ready": True, "first": world.first})
         keeper.serve()

@@ -1,4 +1,4 @@
-"""System calls of namespaces and mounts that Python 3.11 does not offer (man 2 unshare, setns, mount, prctl)."""
+"""System calls of namespaces and mounts that Python 3.11 lacks (man 2 unshare, setns, mount, prctl)."""
 
 from __future__ import annotations
 

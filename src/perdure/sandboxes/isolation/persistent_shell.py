@@ -1,4 +1,4 @@
-"""One bash for all commands of a sandbox, so that its folder, variables and functions last. Runs in the keeper."""
+"""One bash for all commands of a sandbox, so that its folder and variables last. Runs in the keeper."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .process_tree import ProcessTree
 # Commands arrive on descriptor 3, exit codes leave on 4; a command sees neither, and reads nothing from 0.
 _LOOP = (
     "while IFS= read -r -d '' _next <&3; do"
-    " eval \"$_next\" </dev/null 3<&- 4>&-; printf '%s\\n' \"$?\" >&4; done"
+    ' eval "$_next" </dev/null 3<&- 4>&-; printf \'%s\\n\' "$?" >&4; done'
 )
 _MERCY_SECONDS = 0.3
 _LOST = "the shell has ended; the next command gets a new one"

@@ -1,6 +1,6 @@
 """One helper process for all sandboxes over one root file system: it forks a keeper for each.
 
-It has a single thread, so the parent-death signal of its children means its own death, and forking it is safe.
+It has a single thread, so the parent-death signal of its children means its own death, and a fork is safe.
 It ends with the process that started it, watched by a pidfd, and so does everything below it.
 """
 
@@ -73,7 +73,9 @@ def _serve(control: socket.socket, owner: int, bwrap: int, binds: list[tuple[str
                 if not message:
                     return
                 slot += 1
-                _start_keeper(control, selector, socket.socket(fileno=handles[0]), bwrap, binds, message, slot)
+                _start_keeper(
+                    control, selector, socket.socket(fileno=handles[0]), bwrap, binds, message, slot
+                )
             with contextlib.suppress(ChildProcessError):
                 while os.waitpid(-1, os.WNOHANG)[0]:
                     pass

@@ -1,4 +1,4 @@
-"""One sandbox: a user namespace of its own, a sized disk over the root file system, and bubblewrap's namespaces.
+"""One sandbox: a user namespace of its own, a sized disk over the root file system, bubblewrap's namespaces.
 
 Steps, each in the process named: the keeper forks (child) → the child takes a user id that no other sandbox
 has and leaves for a new user namespace (the process limit then holds for everything inside together, whatever
