@@ -68,8 +68,8 @@ class Check:
 class OsTask(Task):
     """One machine to be set up, changed and graded.
 
-    A task is graded by its state (`evaluation`: a script that exits 0), by an answer (`match`), or by a chain of
-    checks on the answer; where a check is None, the output of `solution` joins in (AgentBench).
+    A task is graded by its state (`evaluation`: a script that exits 0), by an answer (`match`), or by a chain
+    of checks on it; where a check is None, the output of `solution` joins in (AgentBench).
     """
 
     initialization: Script = Script("")
