@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from perdure.agent import Agent, ModelAgent
 from perdure.callback import Callback, CallbackList
-from perdure.config import RunConfig, config_hash
+from perdure.config import RunConfig, config_hash, flatten
 from perdure.construct import bind, construct
 from perdure.controller import Controller, Limits, Trial
 from perdure.environment import Environment
@@ -231,23 +232,24 @@ class Experiment:
 
     def _identity(self) -> dict[str, JSON]:
         identity = self.config.identity()
-        plugins = [("environment", self.config.environment.name)]
-        if self.config.agent.kind == "model":
-            plugins.append(("strategy", self.config.agent.strategy.name))
-        kept = []
-        for section in self.config.callbacks:
-            plugin = load_plugin("callback", section.name, base=self.base)
-            if plugin.target.affects_results:
-                kept.append(section.model_dump(mode="json"))
-                plugins.append(("callback", section.name))
-        identity["callbacks"] = kept
-        sources = {
-            name: load_plugin(kind, name, base=self.base).source_digest  # type: ignore[arg-type]
-            for kind, name in plugins
-        }
-        identity["sources"] = {name: digest for name, digest in sources.items() if digest}
+        identity["callbacks"] = [
+            section.model_dump(mode="json")
+            for section in self.config.callbacks
+            if load_plugin("callback", section.name, base=self.base).target.affects_results
+        ]
+        identity["sources"] = source_digests(identity, self.base)
         identity["environment_version"] = self.environment.version
         return identity
+
+
+def source_digests(identity: Mapping[str, JSON], base: Path) -> dict[str, str]:
+    """Digests of the files behind every `file.py:Name` of a configuration: their code changes results."""
+    digests = {}
+    for value in flatten(identity).values():
+        path, colon, _ = value.rpartition(":") if isinstance(value, str) else ("", "", "")
+        if colon and path.endswith(".py") and resolve_path(path, base).is_file():
+            digests[value] = sha256(resolve_path(path, base).read_bytes()).hexdigest()[:16]
+    return digests
 
 
 def make_schedule(environment: Environment, config: RunConfig) -> list[Trial]:

@@ -39,8 +39,6 @@ class Plugin:
     name: str
     target: Any
     module: ModuleType
-    source_digest: str = ""
-    """Digest of the file of a `file.py:Class` plugin: part of a run's identity."""
 
     def companion(self, name: str) -> Any:
         """A name beside the class. Raises ConfigError when the module does not offer it."""
@@ -103,7 +101,8 @@ def _entry_points(kind: Kind) -> Iterator[EntryPoint]:
 def _from_file(kind: Kind, name: str, path: Path, class_name: str) -> Plugin:
     if not path.is_file():
         raise ConfigError(f"{kind} {name!r}: there is no file {str(path)!r}")
-    digest = sha256(path.read_bytes()).hexdigest()[:16]
+    # The same file is loaded once, a changed one or a copy elsewhere anew.
+    digest = sha256(f"{path.resolve()}\0".encode() + path.read_bytes()).hexdigest()[:16]
     module_name = f"perdure_file_{path.stem}_{digest}"
     module = sys.modules.get(module_name)
     if module is None:
@@ -128,7 +127,7 @@ def _from_file(kind: Kind, name: str, path: Path, class_name: str) -> Plugin:
         raise ConfigError(
             f"{kind} {name!r}: no class {class_name!r} in {path.name}; it has: {', '.join(classes) or 'none'}"
         )
-    return _checked(Plugin(kind, name, getattr(module, class_name), module, digest))
+    return _checked(Plugin(kind, name, getattr(module, class_name), module))
 
 
 def _loaded(kind: Kind, entry: EntryPoint) -> Any:

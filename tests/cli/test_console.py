@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.cli.console import fit, natural_width, printable, transposed
+from perdure.cli.console import fit, narrowed, natural_width, printable, transposed
 from perdure.reports.markdown import markdown
 from perdure.reports.table import Table, make_table
 
@@ -40,11 +40,21 @@ def test_markdown_keeps_the_shape_whatever_cells_hold(rows: list[tuple[str, str,
 @given(st.integers(1, 12), st.integers(0, 6), st.integers(20, 200))
 def test_fitting_loses_no_cell(columns: int, rows: int, width: int) -> None:
     header = tuple(f"column {i}" for i in range(columns))
-    body = tuple(tuple(f"cell {r}.{i}" for i in range(columns)) for r in range(rows))
+    body = tuple(tuple(f"cell {r} [{i}] / x" for i in range(columns)) for r in range(rows))
     table = Table("T", header, body)
-    shown = [cell for part in fit(table, width) for row in (part.header, *part.rows) for cell in row]
-    if rows or natural_width(table) <= width or columns <= 4:
-        assert {*header, *(cell for row in body for cell in row)} <= set(shown)
+    parts = fit(table, width)
+    shown = {" ".join(cell.split()) for part in parts for row in (part.header, *part.rows) for cell in row}
+    if rows or columns <= 4 or natural_width(table) <= width:
+        assert {*header, *(cell for row in body for cell in row)} <= shown
+
+
+def test_a_wide_table_gets_cells_of_several_lines_before_it_is_turned() -> None:
+    header = ("agent", "success [95%]", "prompt tokens", "completion tokens", "seconds")
+    table = Table("T", header, (("local / full_history", "0/3 0.00 [0.00–0.56]", "4,652", "566", "23.3"),))
+    assert natural_width(table) > 70 > 60 > natural_width(narrowed(table))
+    assert fit(table, 60) == [narrowed(table)]
+    assert fit(table, natural_width(table)) == [table]
+    assert fit(table, 40) == [transposed(table)]
 
 
 def test_turning_twice_gives_the_table_back() -> None:

@@ -7,9 +7,13 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+
+from perdure.snapshot import RunStore
+from tests.cli.conftest import Perdure
 
 WORLD = '''
 from pathlib import Path
@@ -94,7 +98,7 @@ def test_interrupt_then_resume(folder: Path) -> None:
     )
     sessions = folder / "out" / "sessions.jsonl"
     deadline = time.monotonic() + 60
-    while not (sessions.exists() and sessions.stat().st_size) and time.monotonic() < deadline:
+    while not (sessions.exists() and sessions.read_text().count("\n") >= 2) and time.monotonic() < deadline:
         time.sleep(0.02)
     running.send_signal(signal.SIGINT)
     _, stderr = running.communicate(timeout=60)
@@ -115,7 +119,23 @@ def test_a_bug_keeps_its_traceback(folder: Path) -> None:
     assert "buggy.py" in result.stderr
 
 
-@pytest.mark.skipif(os.name != "posix", reason="uses a POSIX shell")
+def test_a_run_folder_in_use_is_refused(perdure: Perdure, folder: Path) -> None:
+    with closing(RunStore(folder / "out")):
+        result = perdure("run", "counter.toml", "-q", "--out", "out")
+    assert result.exit_code == 2
+    assert result.stderr == "error: run folder 'out' is in use by another process\n"
+    assert perdure("run", "counter.toml", "-q", "--out", "out").exit_code == 0
+
+
+def test_a_folder_that_cannot_be_written(perdure: Perdure, folder: Path) -> None:
+    (folder / "file").touch()
+    result = perdure("run", "counter.toml", "-q", "--out", "file/below")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("error: cannot write 'file/below/.lock'")
+    assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.skipif(os.name != "posix", reason="uses a POSIX pipe")
 def test_a_closed_pipe_is_quiet(folder: Path) -> None:
     read, write = os.pipe()
     os.close(read)

@@ -42,7 +42,9 @@ def test_a_skeleton_passes_its_conformance_suite(perdure: Perdure, kind: str) ->
 @pytest.mark.parametrize("kind", KINDS)
 def test_skeletons_keep_the_rules_of_the_house(perdure: Perdure, folder: Path, kind: str) -> None:
     perdure("new", kind, "tidy", "--dir", "fresh")
-    for command in (["ruff", "check", "--isolated", "--select", "E,F,B", "--line-length", "110", "fresh"],):
+    for command in (
+        ["ruff", "check", "--isolated", "--select", "E,F,B,I,UP", "--line-length", "110", "fresh"],
+    ):
         done = subprocess.run([sys.executable, "-m", *command], cwd=folder, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout
 

@@ -61,7 +61,7 @@ def test_runs_of_the_same_name_are_told_apart_by_their_folder(perdure: Perdure) 
     for folder in ("one", "two"):
         perdure("run", "counter.toml", "-q", "--out", folder)
     header = next(
-        line for line in perdure("report", "one", "two").stdout.splitlines() if line.startswith(" skill")
+        line for line in perdure("report", "one", "two").stdout.splitlines() if line.startswith("skill")
     )
     assert header.split() == ["skill", "one", "two"]
 

@@ -43,6 +43,14 @@ def test_json_is_the_whole_stdout(perdure: Perdure) -> None:
     assert body["statuses"] == {"completed": 6}
 
 
+def test_success_without_limit_reached_sessions(perdure: Perdure) -> None:
+    config = Path("counter.toml")
+    config.write_text(config.read_text().replace('["Action: done"]', '["Action: read"]'))
+    arguments = ["--set", "agent.kind=model", "--set", "limits.max_interactions=2", "--no-floors", "-q"]
+    result = perdure("run", "counter.toml", *arguments)
+    assert "statuses: task_limit_reached 6; success without limit-reached sessions: –" in result.stdout
+
+
 def test_quiet_says_nothing_on_stderr(perdure: Perdure) -> None:
     assert perdure("run", "counter.toml", "--quiet").stderr == ""
 

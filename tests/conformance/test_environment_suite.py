@@ -8,8 +8,9 @@ from dataclasses import replace
 import pytest
 
 from perdure.agent import Agent
+from perdure.companions import companions_of
 from perdure.conformance.environment_play import spread
-from perdure.conformance.environments import CHECKS, Companions, check_environment, companions_of
+from perdure.conformance.environments import CHECKS, Companions, check_environment
 from perdure.environment import Environment, Opening
 from perdure.environments.counter import CounterEnvironment
 from perdure.registry import load_plugin, plugin_names

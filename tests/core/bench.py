@@ -9,6 +9,23 @@ from typing import Any
 import perdure
 from tests.core import worlds
 
+MODEL = """
+from pathlib import Path
+
+from perdure.errors import ModelError, ModelUnavailable
+from perdure.types import SessionStatus
+
+HERE = Path(__file__).parent
+
+
+def reply(request):
+    with (HERE / "asked.log").open("a") as file:
+        file.write("asked\\n")
+    names = dict(globals())
+    exec((HERE / "answer.txt").read_text(), names)
+    return names["answer"](request)
+"""
+
 
 class Bench:
     """Everything in one folder; `run` starts or resumes. The model says `win`, then `end`, unless told."""
@@ -20,6 +37,7 @@ class Bench:
             "environment": {"name": f"{worlds.__file__}:Breakable", "knobs": str(folder / "knobs.json")},
             "models": {"default": {"provider": "scripted", "replies": f"{folder}/model.py:reply"}},
         }
+        (folder / "model.py").write_text(MODEL)
         self.knobs()
         self.model("return 'win' if request.messages[-1].text.endswith('ready') else 'end'")
 
@@ -28,15 +46,11 @@ class Bench:
         (self.folder / "knobs.json").write_text(json.dumps(knobs))
 
     def model(self, body: str) -> None:
-        """Set the body of the model: `request` is there, and every call is counted by `asked`."""
-        (self.folder / "model.py").write_text(
-            "from perdure.errors import ModelError, ModelUnavailable\n"
-            "from perdure.types import SessionStatus\n\n"
-            "def reply(request):\n"
-            f"    with open({str(self.folder / 'asked.log')!r}, 'a') as file:\n"
-            "        file.write('asked\\n')\n"
-            f"    {body}\n"
-        )
+        """Set the body of the model: `request` is there, and every call is counted by `asked`.
+
+        It stands in a file that `model.py` reads: a server may change what it answers, a run's code may not.
+        """
+        (self.folder / "answer.txt").write_text(f"def answer(request):\n    {body}\n")
 
     @property
     def asked(self) -> int:

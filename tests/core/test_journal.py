@@ -283,7 +283,7 @@ def replay(journal: Journal, events: list[tuple[str, Completion] | Observation])
     return asked
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(histories, st.integers(0, 10**6))
 def test_cut_at_any_byte_the_rest_is_replayed_and_only_the_lost_calls_are_asked(
     events: list[tuple[str, Completion] | Observation], position: int

@@ -83,7 +83,7 @@ prompts = st.lists(
 )
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(finished_sessions(), st.lists(st.tuples(st.sampled_from("ab"), prompts, TEXTS), max_size=4))
 def test_any_session_is_read_back_as_it_was(
     session: Session, calls: list[tuple[str, list[Message], str]]

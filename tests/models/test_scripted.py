@@ -97,3 +97,8 @@ def test_an_estimate_never_shrinks_as_a_text_grows(start: str, more: str) -> Non
     count = estimate_messages([Message("user", start)])
     assert not count.exact
     assert count.tokens < estimate_messages([Message("user", start), Message("agent", more)]).tokens
+
+
+def test_replies_of_another_kind_are_one_clear_line() -> None:
+    with pytest.raises(ConfigError, match=r"replies: a list or 'file\.py:function', got 3"):
+        ScriptedModel(3)  # type: ignore[arg-type]

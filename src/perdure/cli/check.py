@@ -78,7 +78,8 @@ def _suite(kind: Checked, plugin: Plugin, parameters: Mapping[str, JSON]) -> Ite
 
 
 def _environment_suite(plugin: Plugin, parameters: Mapping[str, JSON]) -> Iterator[CheckResult]:
-    from perdure.conformance.environments import check_environment, companions_of
+    from perdure.companions import companions_of
+    from perdure.conformance.environments import check_environment
 
     companions = companions_of(plugin, parameters)
     yield from check_environment(lambda: _build(plugin, parameters), companions)

@@ -15,13 +15,13 @@ from perdure.reports.table import Table
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
-_PIPE_WIDTH = 240
+_PIPE_WIDTH = 2000
 """Columns of a table that nobody looks at through a terminal: wide enough not to fold cells."""
 
 _READABLE_FOLDED = 4
 """A table of so few columns can be read with its cells folded."""
 
-_GAP = 3
+_GAP = 2
 
 
 def print_tables(tables: Iterable[Table | None]) -> None:
@@ -37,24 +37,32 @@ def print_tables(tables: Iterable[Table | None]) -> None:
             for shown in fit(table, console.width):
                 # A closed pipe then reaches the command as an exception, not as an exit of rich's own.
                 with console.capture() as drawn:
-                    console.print(_drawn(shown))
+                    console.print(_drawn(shown), "")
                 typer.echo(drawn.get(), nl=False)
 
 
 def fit(table: Table, width: int) -> list[Table]:
-    """The table where it fits; else turned on its side, whole or one table a row."""
+    """The table where it fits; else with cells of several lines, else turned, whole or one table a row."""
     if natural_width(table) <= width or len(table.header) <= _READABLE_FOLDED:
         return [table]
-    turned = transposed(table)
-    if natural_width(turned) <= width:
-        return [turned]
+    for other in (narrowed(table), transposed(table)):
+        if natural_width(other) <= width:
+            return [other]
     return [transposed(replace(table, rows=(row,))) for row in table.rows]
 
 
 def natural_width(table: Table) -> int:
     """Columns of a terminal that the table takes without folding."""
     columns = zip(table.header, *table.rows, strict=True)
-    return sum(max(len(cell) for cell in column) + _GAP for column in columns)
+    return sum(max(len(line) for cell in column for line in cell.split("\n")) + _GAP for column in columns)
+
+
+def narrowed(table: Table) -> Table:
+    """Headers of one word a line, intervals and strategies on lines of their own."""
+    rows = tuple(
+        tuple(cell.replace(" [", "\n[").replace(" / ", " /\n") for cell in row) for row in table.rows
+    )
+    return replace(table, header=tuple(name.replace(" ", "\n") for name in table.header), rows=rows)
 
 
 def transposed(table: Table) -> Table:
@@ -67,7 +75,14 @@ def _drawn(table: Table) -> RichTable:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table as RichTable
 
-    drawn = RichTable(title=table.title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    drawn = RichTable(
+        title=table.title,
+        title_justify="left",
+        box=SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+    )
     for i, name in enumerate(table.header):
         drawn.add_column(name, justify="right" if i in table.numeric else "left", overflow="fold")
     for row in table.rows:

@@ -12,7 +12,7 @@ from typing import ParamSpec
 
 import typer
 
-from perdure.errors import InfrastructureError, PerdureError, UsageError
+from perdure.errors import InfrastructureError, PerdureError, StorageError, UsageError
 
 FAILED = 1
 USAGE = 2
@@ -53,6 +53,8 @@ def resumable(folder: Path) -> Iterator[None]:
     """Whatever stops the work inside says that the same command takes it up again."""
     try:
         yield
+    except StorageError:
+        raise  # says so itself
     except (InfrastructureError, KeyboardInterrupt) as error:
         error.add_note(f"nothing finished is lost: the same command resumes {str(folder)!r}")
         raise

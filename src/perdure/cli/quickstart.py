@@ -129,7 +129,7 @@ def _table(facts: list[dict[str, JSON]]) -> Table:
 
     columns = {
         "agent": False,
-        "success [95 %]": True,
+        "success [95%]": True,
         "steps": True,
         "prompt tokens": True,
         "completion tokens": True,

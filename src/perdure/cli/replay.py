@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,6 +14,9 @@ from perdure.cli.exit_codes import FAILED
 if TYPE_CHECKING:
     from perdure.replay import Replay
     from perdure.reports.table import Table
+
+_EVERY = 5.0
+"""Seconds between two lines of progress on stderr."""
 
 _SHOWN = 160
 """Characters of a text in the table of differences; `--json` shows it whole."""
@@ -34,7 +38,7 @@ def replay(
     from perdure.reports.facts import to_json
     from perdure.run import load
 
-    result = play_again(load(run))
+    result = play_again(load(run), on_session=_Progress())
     if as_json:
         typer.echo(to_json({**asdict(result), "reproduces": result.reproduces}))
     elif result.version_recorded != result.version_now:
@@ -50,6 +54,19 @@ def replay(
         typer.echo(f"{same}/{result.sessions} sessions reproduce ({result.steps} steps){remark}")
     if not result.reproduces:
         raise typer.Exit(FAILED)
+
+
+class _Progress:
+    """A line on stderr now and then, for runs that take long."""
+
+    def __init__(self) -> None:
+        self._printed = time.monotonic()
+
+    def __call__(self, done: int, total: int) -> None:
+        now = time.monotonic()
+        if now - self._printed >= _EVERY:
+            self._printed = now
+            typer.echo(f"{done}/{total} sessions replayed", err=True)
 
 
 def _table(result: Replay) -> Table:

@@ -11,7 +11,8 @@ import typer
 from perdure.cli.exit_codes import resumable
 
 if TYPE_CHECKING:
-    from perdure.config import RunConfig
+    from collections.abc import Iterator
+
     from perdure.experiment import Experiment
     from perdure.types import JSON
 
@@ -49,24 +50,30 @@ def run(
     from perdure.config import load_config
     from perdure.experiment import Experiment
 
-    changes = list(sets)
-    if limit is not None:
-        changes.append(f"execution.limit={limit}")
-    if repeat is not None:
-        changes.append(f"execution.repeat={repeat}")
-    if tasks is not None:
-        changes.append(f"tasks={json.dumps([task.strip() for task in tasks.split(',')])}")
-    if out is not None:
-        changes.append(f"execution.out={json.dumps(str(out))}")
-    if cache:
-        changes.append("execution.cache=true")
+    changes = [*sets, *_assignments(limit, tasks, repeat, out, cache=cache)]
     watchers = [] if quiet or dry_run else ["progress"]
-    loaded: RunConfig = load_config(config, changes)
+    loaded = load_config(config, changes)
     with Experiment(loaded, base=config.resolve().parent, watchers=watchers) as experiment:
         if dry_run:
             _print_estimate(experiment, as_json=as_json)
         else:
             _carry_out(experiment, floors=floors, as_json=as_json)
+
+
+def _assignments(
+    limit: int | None, tasks: str | None, repeat: int | None, out: Path | None, *, cache: bool
+) -> Iterator[str]:
+    """The options that are short for keys, as `key.path=value`."""
+    if limit is not None:
+        yield f"execution.limit={limit}"
+    if repeat is not None:
+        yield f"execution.repeat={repeat}"
+    if tasks is not None:
+        yield f"tasks={json.dumps([task.strip() for task in tasks.split(',')])}"
+    if out is not None:
+        yield f"execution.out={json.dumps(str(out))}"
+    if cache:
+        yield "execution.cache=true"
 
 
 def _carry_out(experiment: Experiment, *, floors: bool, as_json: bool) -> None:
@@ -87,10 +94,10 @@ def _carry_out(experiment: Experiment, *, floors: bool, as_json: bool) -> None:
 
 def _print_result(facts: dict[str, JSON]) -> None:
     from perdure.cli.console import print_tables
-    from perdure.reports.run_tables import counts_line, metrics_table, result_table, skills_table
+    from perdure.reports.run_tables import metrics_table, result_table, skills_table, statuses_line
 
     print_tables([result_table(facts, facts["floors"] or {}), skills_table([facts]), metrics_table([facts])])
-    typer.echo(f"statuses: {counts_line(facts['statuses'])}")
+    typer.echo(statuses_line(facts))
     if facts["restarts"] or facts["divergences"]:
         typer.echo(f"resumed tasks: {facts['restarts']}, of which diverged: {facts['divergences']}")
     folder = facts["folder"]

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from perdure.agent import Agent
 from perdure.callback import CallbackList
-from perdure.construct import construct
 from perdure.controller import Controller, Limits, Trial
 from perdure.environment import Environment, Opening
 from perdure.errors import ConfigError
 from perdure.model import ModelPool
-from perdure.registry import Plugin
 from perdure.scripted_agents import DoNothing
 from perdure.session import SessionRecord
 from perdure.snapshot import Journal, RunStore
-from perdure.types import JSON
 
 
 @dataclass(frozen=True)
@@ -31,30 +28,6 @@ class Companions:
     build_oracle: Callable[[], Agent] | None = None
     normal_form: Callable[[str], str | None] | None = None
     normalise: Callable[[str], str] = lambda text: text
-
-
-def companions_of(
-    plugin: Plugin, parameters: Mapping[str, JSON] | None = None, *, base: Path | None = None
-) -> Companions:
-    """The companions of a loaded plugin; the oracle gets the parameters that it names.
-
-    Raises ConfigError when a required one (`DO_NOTHING`, `MAX_INTERACTIONS`, `normalise`) is missing.
-    """
-    oracle = getattr(plugin.module, "build_oracle", None)
-
-    def build_oracle() -> Agent:
-        agent: Agent = construct(
-            oracle, parameters or {}, where="environment", base=base or Path.cwd(), ignore_unknown=True
-        )
-        return agent
-
-    return Companions(
-        do_nothing=plugin.companion("DO_NOTHING"),
-        max_interactions=plugin.companion("MAX_INTERACTIONS"),
-        build_oracle=build_oracle if oracle is not None else None,
-        normal_form=getattr(plugin.module, "normal_form", None),
-        normalise=plugin.companion("normalise"),
-    )
 
 
 class Subject:

@@ -2,7 +2,7 @@
 
 A suite in a test file of your own:
 
-    companions = companions_of(load_plugin("environment", "my_world.py:MyWorld"))
+    companions = companions_of(load_plugin("environment", "my_world.py:MyWorld"))  # perdure.companions
     failed = [result for result in check_environment(MyWorld, companions) if not result.passed]
     assert not failed
 """
@@ -13,14 +13,14 @@ from collections.abc import Callable, Iterator, Sequence
 from math import isfinite
 
 from perdure.conformance.checks import CheckFailed, require, run_checks, shorten
-from perdure.conformance.environment_play import Companions, Subject, companions_of, play
+from perdure.conformance.environment_play import Companions, Subject, play
 from perdure.conformance.hostile import HOSTILE_REPLIES
 from perdure.conformance.result import CheckResult
 from perdure.environment import Environment
 from perdure.session import SessionRecord, check_alternation
 from perdure.types import EvaluationOutcome, Observation, SessionStatus
 
-__all__ = ["Companions", "check_environment", "companions_of"]
+__all__ = ["Companions", "check_environment"]
 
 PUBLIC_MEMBERS = frozenset(
     {

@@ -40,6 +40,8 @@ class ScriptedModel:
             self._function = load_function(replies)
         elif callable(replies):
             self._function = replies
+        elif not isinstance(replies, Sequence):
+            raise ConfigError(f"replies: a list or 'file.py:function', got {replies!r}")
         else:
             self._replies = tuple(replies)
             if cycle and not self._replies:

@@ -60,6 +60,7 @@ def _play(experiment: Experiment, kind: str, tasks: list[str]) -> dict[str, JSON
             seed=experiment.config.seed,
             environment=experiment.config.environment,
             agent=AgentSection(kind=kind),  # type: ignore[arg-type]
+            models=experiment.config.models,  # an environment may name one, for a simulated user
             limits=experiment.config.limits,
             tasks=tasks,
             execution=ExecutionSection(out=scratch, fsync=False),

@@ -14,7 +14,7 @@ _COLUMNS = {
     "environment": False,
     "agent": False,
     "sessions": True,
-    "success [95 %]": True,
+    "success [95%]": True,
     "floor–ceiling": True,
     "reward": True,
     "steps": True,
@@ -38,8 +38,7 @@ def result_table(facts: Facts, floors: Mapping[str, Facts]) -> Table:
     """One run above the environment's own agents on the same tasks."""
     columns = {
         "agent": False,
-        "success [95 %]": True,
-        "without limit-reached": True,
+        "success [95%]": True,
         "reward": True,
         "steps": True,
         "prompt tokens": True,
@@ -127,6 +126,15 @@ def counts_line(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {count}" for name, count in ordered)
 
 
+def statuses_line(facts: Facts) -> str:
+    """How sessions ended, and the success of those that no limit ended, where a limit ended some."""
+    line = f"statuses: {counts_line(facts['statuses'])}"
+    unlimited = facts["success_without_limit_reached"]
+    if unlimited["of"] < facts["sessions"]:
+        line += f"; success without limit-reached sessions: {success_cell(unlimited)}"
+    return line
+
+
 def cost_cell(cost: float | None) -> str:
     """US dollars, or a dash where no price is known."""
     return "–" if cost is None else f"{cost:.4f}"
@@ -163,7 +171,6 @@ def _result_row(label: str, facts: Facts) -> list[str]:
     return [
         label,
         success_cell(facts["success"]),
-        success_cell(facts["success_without_limit_reached"]),
         f"{facts['reward']:.2f}",
         f"{facts['steps']:,}",
         f"{tokens['prompt']:,}",

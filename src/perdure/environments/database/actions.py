@@ -12,8 +12,8 @@ from perdure.environments.database.prompts import (
     NO_SQL_BLOCK,
     SEVERAL_STATEMENTS,
 )
-from perdure.environments.database.sqlite.calls import PREFIX
 from perdure.environments.database.sqlite.failure import SqlFailure
+from perdure.environments.database.sqlite.marking import mysql_text
 from perdure.environments.database.sqlite.parse import parse_statement, split_statements
 
 DO_NOTHING = "Action: Answer\nFinal Answer: []"
@@ -118,7 +118,7 @@ def _readable(reply: str) -> Action:
 
 def _normal_sql(sql: str) -> str:
     try:
-        return parse_statement(sql).sql("mysql", comments=False).replace(PREFIX, "")
+        return mysql_text(parse_statement(sql))
     except (SqlFailure, RecursionError):
         return " ".join(sql.split())
 

@@ -58,7 +58,7 @@ def _same_element(element: str, right: Value) -> bool:
     if right is None:
         return False
     if isinstance(right, str):
-        return _without_quotes(element) == right
+        return not set("(),") & set(right) and _without_quotes(element) == right
     number = element
     if number.startswith(_DECIMAL) and number.endswith(")"):
         number = _without_quotes(number[len(_DECIMAL) : -1])

@@ -14,6 +14,7 @@ from perdure.environments.database.sqlite.failure import (
     wrong_argument_count,
 )
 from perdure.environments.database.sqlite.kinds import DIVISION_DECIMALS, DOUBLE, INT, TEXT, Kind, decimal
+from perdure.environments.database.sqlite.marking import PREFIX, mysql_text
 from perdure.environments.database.sqlite.operands import as_number, as_text, collated, quote_text
 from perdure.environments.database.sqlite.scope import Emitted, Scope, gather
 
@@ -39,6 +40,7 @@ _RANKS: Mapping[str, Kind] = {
     "CUME_DIST": DOUBLE,
 }
 _OFFSETS = frozenset({"LAG", "LEAD", "FIRST_VALUE", "LAST_VALUE", "NTH_VALUE"})
+WINDOWS = frozenset({*_RANKS, *_OFFSETS})
 
 
 def emit_aggregate(name: str, arguments: Sequence[exp.Expression], scope: Scope) -> Emitted:
@@ -120,14 +122,14 @@ def _group_concat(node: exp.Expression, scope: Scope) -> tuple[str, Kind, list[E
     return sql, TEXT, [*values, *(key for key, _ in keys)]
 
 
-def emit_window(node: exp.Window, scope: Scope, prefix: str) -> Emitted:
+def emit_window(node: exp.Window, scope: Scope) -> Emitted:
     """A window function with its OVER clause, which may name ranks, offsets and aggregates."""
     function = node.this
     if not isinstance(function, exp.Anonymous):
-        raise syntax_error(node.sql("mysql"))
-    name = str(function.this).removeprefix(prefix).upper()
+        raise syntax_error(mysql_text(node))
+    name = str(function.this).removeprefix(PREFIX).upper()
     if scope.clause not in ("field list", "order clause"):
-        raise syntax_error(node.sql("mysql").replace(prefix, ""))
+        raise syntax_error(mysql_text(node))
     parts: list[Emitted] = []
     if name in AGGREGATES:
         text, kind, parts = _aggregate_text(name, function.expressions, scope)

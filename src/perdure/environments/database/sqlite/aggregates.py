@@ -56,7 +56,7 @@ class _SampleVariance(_Moments):
 class _GroupConcat:
     """GROUP_CONCAT with DISTINCT, ORDER BY and SEPARATOR, cut at `group_concat_max_len`."""
 
-    _MOST = 100_000
+    _MOST = 20_000
 
     def __init__(self) -> None:
         self._items: list[tuple[str, tuple[Cell, ...]]] = []
@@ -73,7 +73,8 @@ class _GroupConcat:
             if key in self._seen:
                 return
             self._seen.add(key)
-        self._items.append((text, keys))
+        short = tuple(k[:GROUP_CONCAT_LIMIT] if isinstance(k, str) else k for k in keys)
+        self._items.append((text[:GROUP_CONCAT_LIMIT], short))
 
     def finalize(self) -> str | None:
         """The joined text; None without any."""

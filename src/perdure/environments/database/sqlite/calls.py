@@ -7,7 +7,12 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
-from perdure.environments.database.sqlite.aggregate_calls import AGGREGATES, emit_aggregate, emit_window
+from perdure.environments.database.sqlite.aggregate_calls import (
+    AGGREGATES,
+    WINDOWS,
+    emit_aggregate,
+    emit_window,
+)
 from perdure.environments.database.sqlite.call_table import CALLS, MANY, VALUE_CALLS, Call
 from perdure.environments.database.sqlite.expressions import emit, modulo, shift_date
 from perdure.environments.database.sqlite.failure import (
@@ -26,6 +31,7 @@ from perdure.environments.database.sqlite.kinds import (
     decimal,
     unify,
 )
+from perdure.environments.database.sqlite.marking import PREFIX, mysql_text
 from perdure.environments.database.sqlite.operands import (
     as_condition,
     as_number,
@@ -36,9 +42,6 @@ from perdure.environments.database.sqlite.operands import (
     quote_text,
 )
 from perdure.environments.database.sqlite.scope import Emitted, Scope
-
-PREFIX = "fn:"
-"""Marks function names before parsing, so that the parser leaves calls as they are written."""
 
 Special: TypeAlias = Callable[[exp.Expression, list[exp.Expression], Scope], Emitted]
 
@@ -57,7 +60,7 @@ _CONVERSIONS: Mapping[str, Callable[[Emitted], str]] = {
 def emit_call(node: exp.Expression, scope: Scope) -> Emitted:
     """A function call, aggregate, window or one of the calls with a syntax of their own."""
     if isinstance(node, exp.Window):
-        return emit_window(node, scope, PREFIX)
+        return emit_window(node, scope)
     form = _FORMS.get(type(node))
     if form is not None:
         return form(node, scope)
@@ -65,7 +68,7 @@ def emit_call(node: exp.Expression, scope: Scope) -> Emitted:
         return _named(str(node.this).removeprefix(PREFIX).upper(), node, scope)
     if isinstance(node, exp.Func):
         return _named(type(node).sql_names()[0], node, scope)
-    raise syntax_error(node.sql("mysql").replace(PREFIX, ""))
+    raise syntax_error(mysql_text(node))
 
 
 def _named(name: str, node: exp.Expression, scope: Scope) -> Emitted:
@@ -222,7 +225,7 @@ _SPECIAL: Mapping[str, tuple[int, int, Special]] = {
     "CONNECTION_ID": (0, 0, _fixed("1", INT)),
     "LAST_INSERT_ID": (0, 1, _fixed("0", INT)),
 }
-FUNCTION_NAMES = frozenset({*CALLS, *_SPECIAL, *AGGREGATES} - {"SUBSTR", "GROUP_CONCAT"})
+FUNCTION_NAMES = frozenset({*CALLS, *_SPECIAL, *AGGREGATES, *WINDOWS} - {"SUBSTR", "GROUP_CONCAT"})
 """Names that are marked before parsing; the others have a syntax that the parser reads itself."""
 
 
@@ -270,7 +273,7 @@ def _extract(node: exp.Expression, scope: Scope) -> Emitted:
     name = node.this.name.upper()
     call = CALLS.get(name)
     if call is None or name not in VALUE_CALLS:
-        raise syntax_error(node.sql("mysql"))
+        raise syntax_error(mysql_text(node))
     return _native(name, call, [emit(node.expression, scope)])
 
 

@@ -29,14 +29,18 @@ from perdure.environments.database.sqlite.plan import (
     plan_statement,
 )
 from perdure.environments.database.sqlite.schema import ColumnDef, Schema, TableDef
-from perdure.environments.database.sqlite.storage import Cell, from_cells, to_cell
+from perdure.environments.database.sqlite.storage import Cell, are_plain, from_cells, to_cell
 from perdure.environments.database.sqlite.text_functions import TEXT_FUNCTIONS, collate
 
-_PROGRESS_STEPS = 20_000
-"""SQLite instructions between two looks at the clock (about a millisecond)."""
+_PROGRESS_STEPS = 1_000
+"""SQLite instructions between two looks at the clock."""
+_MAX_PRODUCED = 256_000_000
+"""Most characters of text that the functions of one statement may produce."""
 _MAX_PAGES = 32_768
 """Most 4 KiB pages of a database: 128 MiB."""
 _MAX_ROWS_CHANGED = 1_000_000
+_MAX_CHARACTERS = 16_000_000
+"""Most characters of text that one statement's rows may hold in memory."""
 
 _REFUSED_ACTIONS = frozenset(
     {
@@ -72,7 +76,8 @@ class SqliteEngine:
         self._schema = Schema()
         self._declared: TableDef | None = None
         self._failure: SqlFailure | None = None
-        self._deadline = 0.0
+        self._deadline = float("inf")
+        self._produced = 0
         self._closed = False
         self._connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         self._prepare()
@@ -94,7 +99,7 @@ class SqliteEngine:
 
     def execute(self, sql: str) -> SqlReply:
         """Run one statement of MySQL's dialect. Never raises for bad SQL."""
-        self._failure = None
+        self._failure, self._produced = None, 0
         self._deadline = time.monotonic() + self._timeout
         try:
             return self._run(plan_statement(sql, self._schema))
@@ -116,7 +121,7 @@ class SqliteEngine:
         cursor = self._connection.execute(
             f"SELECT {columns} FROM {quote_name(declared.name)} ORDER BY _rowid_"
         )
-        return tuple(from_cells(cells, kinds) for cells in cursor)
+        return tuple(cursor) if are_plain(kinds) else tuple(from_cells(cells, kinds) for cells in cursor)
 
     def state_hash(self) -> str | None:
         """The published hash of `contents`."""
@@ -157,16 +162,24 @@ class SqliteEngine:
         return int(time.monotonic() > self._deadline)
 
     def _guarded(self, function: Callable[..., Cell]) -> Callable[..., Cell]:
-        """SQLite swallows what a function raises; keep it for the reply."""
+        """Keep what a function raises, which SQLite swallows; hold it to the statement's bounds."""
 
         def call(*arguments: Cell) -> Cell:
             try:
-                return function(*arguments)
+                result = function(*arguments)
+                if isinstance(result, str):
+                    self._bound_text(len(result))
             except SqlFailure as failure:
                 self._failure = failure
                 raise
+            return result
 
         return call
+
+    def _bound_text(self, length: int) -> None:
+        self._produced += length
+        if self._produced > _MAX_PRODUCED or time.monotonic() > self._deadline:
+            raise interrupted()
 
     def _guarded_class(self, aggregate: type[Any]) -> type[Any]:
         step = self._guarded(aggregate.step)
@@ -198,20 +211,20 @@ class SqliteEngine:
                 return SqlReply(rows=rows, columns=names)
             case Query():
                 return self._fetch(plan)
+        schema = self._schema
         self._connection.execute("BEGIN")
         try:
             affected = self._change(plan)
         except BaseException:
-            self._connection.execute("ROLLBACK")
+            self._schema = schema
+            if self._connection.in_transaction:  # a full database has rolled back by itself
+                self._connection.execute("ROLLBACK")
             raise
         self._connection.execute("COMMIT")
         return SqlReply(is_mutation=True, affected=affected)
 
     def _fetch(self, plan: Query) -> SqlReply:
-        cursor = self._connection.execute(plan.sql)
-        cells = cursor.fetchmany(self._max_rows)
-        truncated = len(cells) == self._max_rows and cursor.fetchone() is not None
-        cursor.close()
+        cells, truncated = _bounded(self._connection.execute(plan.sql), self._max_rows)
         if plan.sort_keys:
             cells = in_filesort_order(cells, len(plan.kinds), plan.sort_keys)
         width = len(plan.kinds)
@@ -240,7 +253,9 @@ class SqliteEngine:
         return 0
 
     def _read(self, sql: str) -> list[Sequence[Cell]]:
-        rows: list[Sequence[Cell]] = self._connection.execute(sql).fetchmany(_MAX_ROWS_CHANGED)
+        rows, truncated = _bounded(self._connection.execute(sql), _MAX_ROWS_CHANGED)
+        if truncated:
+            raise SqlFailure(1206, "HY000", "The total number of locks exceeds the lock table size")
         return rows
 
     def _insert(self, plan: Insert) -> int:
@@ -259,14 +274,15 @@ class SqliteEngine:
             for column, value, kind in zip(plan.columns, values, kinds, strict=False)
         }
         return [
-            given[c.name] if c.name in given else self._default(plan.table, c) for c in plan.table.columns
+            given[c.name] if c.name in given else self._default(plan.table, c, number)
+            for c in plan.table.columns
         ]
 
-    def _default(self, table: TableDef, column: ColumnDef) -> Cell:
+    def _default(self, table: TableDef, column: ColumnDef, number: int = 1) -> Cell:
         if column.auto_increment:
-            sql = f"SELECT COALESCE(MAX({quote_name(column.name)}), 0) + 1 FROM {quote_name(table.name)}"
-            value: Cell = self._connection.execute(sql).fetchone()[0]
-            return value
+            sql = f"SELECT COALESCE(MAX({quote_name(column.name)}), 0) FROM {quote_name(table.name)}"
+            last: int = self._connection.execute(sql).fetchone()[0]
+            return last + number
         if column.default is None:
             if not column.nullable:
                 raise SqlFailure(1364, "HY000", f"Field '{column.name}' doesn't have a default value")
@@ -334,6 +350,19 @@ class SqliteEngine:
     def _fill(self, table: TableDef, rows: Iterable[Sequence[Cell]]) -> None:
         marks = ", ".join("?" * len(table.columns))
         self._connection.executemany(f"INSERT INTO {quote_name(table.name)} VALUES ({marks})", rows)
+
+
+def _bounded(cursor: sqlite3.Cursor, most: int) -> tuple[list[Sequence[Cell]], bool]:
+    """Rows until `most`, or until they take too much memory; and whether there are more."""
+    rows: list[Sequence[Cell]] = []
+    size = 0
+    for row in cursor:
+        if len(rows) == most or size > _MAX_CHARACTERS:
+            cursor.close()
+            return rows, True
+        size += sum(len(cell) for cell in row if isinstance(cell, str | bytes))
+        rows.append(row)
+    return rows, False
 
 
 def _storage(kind: Kind) -> str:

@@ -23,6 +23,7 @@ from perdure.environments.database.sqlite.kinds import (
     decimal,
     unify,
 )
+from perdure.environments.database.sqlite.marking import mysql_text
 from perdure.environments.database.sqlite.operands import (
     as_condition,
     as_number,
@@ -81,8 +82,8 @@ def _row_comparison(node: exp.Expression, scope: Scope) -> Emitted:
 
 
 def _quantified(node: exp.Expression, quantified: exp.Expression, scope: Scope) -> Emitted:
+    _refuse_limit(quantified.this)
     query = _nested(quantified.this, scope)
-    _refuse_limit(query)
     left = emit(node.this, scope)
     inner = Emitted('"q"."v"', query.kinds[0])
     test = compare(_COMPARISONS[type(node)], left, inner).sql
@@ -207,7 +208,7 @@ def _is(node: exp.Expression, scope: Scope) -> Emitted:
     if isinstance(other, exp.Boolean):
         word = "TRUE" if other.this else "FALSE"
         return build(f"({as_condition(value)} IS {word})", INT, (value,))
-    raise syntax_error(other.sql("mysql"))
+    raise syntax_error(mysql_text(other))
 
 
 def _between(node: exp.Expression, scope: Scope) -> Emitted:
@@ -237,8 +238,8 @@ def _in(node: exp.Expression, scope: Scope) -> Emitted:
 
 
 def _in_query(node: exp.Expression, query_node: exp.Expression, scope: Scope) -> Emitted:
+    _refuse_limit(query_node)
     query = _nested(query_node, scope)
-    _refuse_limit(query)
     outer = Emitted("", INT, query.loose)
     if isinstance(node.this, exp.Tuple):
         values = [emit(item, scope) for item in node.this.expressions]
@@ -257,8 +258,12 @@ def _in_query(node: exp.Expression, query_node: exp.Expression, scope: Scope) ->
     return build(f"({left} IN (SELECT {right} FROM ({rows})))", INT, (value, outer))
 
 
-def _refuse_limit(query: QueryText) -> None:
-    if query.limited:
+def _refuse_limit(node: exp.Expression) -> None:
+    while isinstance(node, exp.Subquery):
+        if node.args.get("limit") is not None:
+            break
+        node = node.this
+    if node.args.get("limit") is not None:
         raise unsupported("LIMIT & IN/ALL/ANY/SOME subquery")
 
 

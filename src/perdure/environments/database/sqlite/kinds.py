@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 KindName: TypeAlias = Literal["null", "int", "decimal", "double", "text", "date", "datetime", "time"]
@@ -69,6 +70,7 @@ def decimal(scale: int) -> Kind:
     return Kind("decimal", min(scale, 30))
 
 
+@lru_cache(maxsize=256)
 def column_kind(type_text: str) -> Kind:
     """The kind of a column declared with a MySQL type, e.g. `DECIMAL(10,2)`; unknown types hold text."""
     head, _, rest = type_text.strip().lower().partition("(")

@@ -17,8 +17,15 @@ from perdure.environments.database.sqlite.failure import (
     unknown_column,
     unknown_database,
 )
-from perdure.environments.database.sqlite.kinds import NULL
-from perdure.environments.database.sqlite.operands import as_condition, collated, quote_name
+from perdure.environments.database.sqlite.kinds import INT, NULL, TEXT
+from perdure.environments.database.sqlite.marking import mysql_text
+from perdure.environments.database.sqlite.operands import (
+    as_condition,
+    as_number,
+    as_text,
+    collated,
+    quote_name,
+)
 from perdure.environments.database.sqlite.plan import Assignment, Delete, Insert, Query, Update
 from perdure.environments.database.sqlite.queries import add_ctes, emit_query, new_context
 from perdure.environments.database.sqlite.schema import ColumnDef, Schema, TableDef
@@ -52,7 +59,7 @@ def plan_insert(node: exp.Expression, schema: Schema) -> Insert:
 
 def _target(node: exp.Expression, schema: Schema) -> TableDef:
     if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
-        raise syntax_error(node.sql("mysql"))
+        raise syntax_error(mysql_text(node))
     if node.db and node.db != schema.database:
         raise unknown_database(node.db)
     return schema.table(node.name)
@@ -106,13 +113,13 @@ def plan_update(node: exp.Expression, schema: Schema) -> Update:
     found: list[tuple[Source, ColumnDef, Emitted]] = []
     for item in node.expressions:
         if not isinstance(item, exp.EQ) or not isinstance(item.this, exp.Column):
-            raise syntax_error(item.sql("mysql"))
+            raise syntax_error(mysql_text(item))
         owner, column = _assigned_column(item.this, scope, schema)
         value = _value(item.expression, column, scope)
         found.append((owner, column, value))
         if not several:
             # A later assignment of the same UPDATE reads the new value.
-            scope.assigned[f"{quote_name(owner.alias)}.{quote_name(column.name)}"] = value.sql
+            scope.assigned[f"{quote_name(owner.alias)}.{quote_name(column.name)}"] = _stored(value, column)
     scope.assigned.clear()
     targets: list[tuple[str, int, tuple[Assignment, ...]]] = []
     values: list[str] = []
@@ -126,6 +133,13 @@ def plan_update(node: exp.Expression, schema: Schema) -> Update:
         targets.append((owner.table or "", position, tuple(assignments)))
     ids = [owner.order for owner in owners]
     return Update(_reading(node, scope, pieces, [*ids, *values]), tuple(targets))
+
+
+def _stored(value: Emitted, column: ColumnDef) -> str:
+    """A new value as the column will hold it."""
+    if column.kind == INT and value.kind != INT:
+        return f"my_round_half_up({as_number(value)})"
+    return as_text(value) if column.kind == TEXT else value.sql
 
 
 def _assigned_column(node: exp.Column, scope: Scope, schema: Schema) -> tuple[Source, ColumnDef]:

@@ -100,7 +100,7 @@ def coerced(value: Emitted, kind: Kind) -> str:
 def cast_value(value: Emitted, target: str) -> Emitted:
     """CAST and CONVERT to a MySQL type name."""
     head = target.partition("(")[0].strip()
-    if head in ("SIGNED", "UNSIGNED", "BIGINT", "UBIGINT", "SIGNED INTEGER", "UNSIGNED INTEGER", "INT"):
+    if "SIGNED" in head or head.endswith(("INT", "INTEGER")):
         function = "my_integer_prefix" if value.kind == TEXT else "my_round_half_up"
         return build(f"{function}({value.sql})", INT, (value,))
     kind = column_kind(target)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Sequence
 
 from sqlglot import exp
@@ -10,16 +11,18 @@ from sqlglot.dialects.mysql import MySQL
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
-from perdure.environments.database.sqlite.calls import FUNCTION_NAMES, PREFIX
+from perdure.environments.database.sqlite.calls import FUNCTION_NAMES
 from perdure.environments.database.sqlite.failure import SqlFailure, denied, syntax_error
+from perdure.environments.database.sqlite.marking import PREFIX
 
 MAX_STATEMENT = 200_000
 """Longest statement in characters; a longer one is refused like an oversized packet."""
 
 _DIALECT = MySQL()
-_NOT_CALLED_AFTER = frozenset(
-    {"INTO", "TABLE", "AS", "UPDATE", "JOIN", "FROM", "INDEX", "KEY", "VIEW", "EXISTS"}
-)
+_REPLACE = re.compile(r"\A\s*replace\b(?!\s*\()", re.IGNORECASE)
+_FOREIGN = frozenset({TokenType.DCOLON, TokenType.ILIKE, TokenType.QUALIFY})
+"""Tokens of other dialects that the parser would accept."""
+_NOT_CALLED_AFTER = frozenset({"INTO", "TABLE", "AS", "WITH", "RECURSIVE", "INDEX", "KEY", "VIEW", "EXISTS"})
 _DEFINITIONS = frozenset({"CREATE", "ALTER"})
 _VERBS = frozenset(
     {"SELECT", "WITH", "(", "INSERT", "REPLACE", "UPDATE", "DELETE", "CREATE", "DROP", "ALTER", "TRUNCATE"}
@@ -70,7 +73,7 @@ def split_statements(sql: str) -> list[str]:
 
 def parse_statement(sql: str) -> exp.Expression:
     """The tree of the one statement in a text, with function names marked. Raises SqlFailure."""
-    tokens = tokenize(sql)
+    tokens = tokenize(_REPLACE.sub("INSERT ", sql, count=1))  # no table here has a unique key: it inserts
     while tokens and tokens[-1].token_type == TokenType.SEMICOLON:
         tokens.pop()
     if not tokens:
@@ -79,11 +82,10 @@ def parse_statement(sql: str) -> exp.Expression:
         if token.token_type == TokenType.SEMICOLON and i + 1 < len(tokens):
             following = tokens[i + 1]
             raise syntax_error(sql[following.start :], following.line)
+        if token.token_type in _FOREIGN:
+            raise syntax_error(sql[token.start :], token.line)
     _check_verb(tokens[0], sql)
     marked = _mark_functions(tokens)
-    if tokens[0].text.upper() == "REPLACE":  # no table here has a unique key: it inserts
-        first = tokens[0]
-        marked[0] = Token(TokenType.INSERT, "INSERT", first.line, first.col, first.start, first.end)
     tree = _parse(marked, sql)
     if not isinstance(tree, exp.Expression):
         raise syntax_error(sql)

@@ -7,6 +7,7 @@ from sqlglot import exp
 from perdure.environments.database.sqlite.calls import emit_call
 from perdure.environments.database.sqlite.failure import syntax_error, unknown_column
 from perdure.environments.database.sqlite.kinds import TEXT, Kind, unify
+from perdure.environments.database.sqlite.marking import mysql_text
 from perdure.environments.database.sqlite.operands import coerced, quote_name
 from perdure.environments.database.sqlite.schema import Schema
 from perdure.environments.database.sqlite.scope import Context, Cte, Emitted, QueryText, Scope
@@ -35,7 +36,7 @@ def emit_query(node: exp.Expression, parent: Scope) -> QueryText:
         return _set_operation(node, scope)
     if isinstance(node, exp.Select):
         return emit_select(node, scope)
-    raise syntax_error(node.sql("mysql"))
+    raise syntax_error(mysql_text(node))
 
 
 def _parenthesised(node: exp.Subquery, parent: Scope) -> QueryText:
@@ -144,8 +145,6 @@ def _reordered(node: exp.Expression, query: QueryText) -> QueryText:
         query.kinds,
         query.loose,
         single_row=limit == " LIMIT 1",
-        limited=bool(limit),
-        ordered=bool(keys),
     )
 
 

@@ -73,9 +73,6 @@ class QueryText:
     loose: tuple[tuple[int, str], ...] = ()
     """Outer columns that a correlated subquery reads."""
     single_row: bool = False
-    limited: bool = False
-    ordered: bool = False
-    """The statement itself orders its result."""
     sort_keys: tuple[Kind, ...] = ()
     """Kinds of the sort keys that follow the columns, before the row's place in reading order."""
 

@@ -21,6 +21,7 @@ from perdure.environments.database.sqlite.failure import (
     unknown_column,
 )
 from perdure.environments.database.sqlite.kinds import TEXT
+from perdure.environments.database.sqlite.marking import mysql_text
 from perdure.environments.database.sqlite.operands import as_condition, collated, quote_name
 from perdure.environments.database.sqlite.scope import Emitted, QueryText, Scope, gather
 from perdure.environments.database.sqlite.sources import emit_from, emit_joins, part
@@ -80,8 +81,6 @@ def emit_select(
         tuple(item.kind for item in select.items),
         outer,
         single_row=(select.aggregated and not select.group) or source is None or limit == " LIMIT 1",
-        limited=bool(limit),
-        ordered=bool(select.order),
         sort_keys=tuple(key.kind for key, _ in select.order) if sortable else (),
     )
 
@@ -94,15 +93,8 @@ _CLAUSES = frozenset(
 
 def _refuse_other_clauses(node: exp.Expression) -> None:
     for key, value in node.args.items():
-        if key == "into" and value:
-            raise SqlFailure(
-                1290,
-                "HY000",
-                "The MySQL server is running with the --secure-file-priv option so it cannot execute this "
-                "statement",
-            )
         if value and key not in _CLAUSES:
-            raise syntax_error(node.sql("mysql").replace("fn:", ""))
+            raise syntax_error(mysql_text(node))
 
 
 def _select_list(select: _Select) -> None:
@@ -129,7 +121,7 @@ def _expanded(node: exp.Expression, scope: Scope) -> list[tuple[str, Emitted]]:
         return _star(node, scope)
     if isinstance(node, exp.Column):
         return [(node.name, emit(node, scope))]
-    name = node.sql("mysql").replace("fn:", "")
+    name = mysql_text(node)
     return [(name, emit(node, scope))]
 
 
@@ -244,7 +236,7 @@ def limit_text(node: exp.Expression) -> str:
         if clause is not None:
             value = clause.expression
             if not (isinstance(value, exp.Literal) and not value.is_string and value.name.isdigit()):
-                raise syntax_error(value.sql("mysql"))
+                raise syntax_error(mysql_text(value))
             texts.append(str(min(int(value.name), 2**63 - 1)))
     return f" LIMIT {' OFFSET '.join(texts)}"
 
@@ -280,7 +272,7 @@ def _assemble(select: _Select, limit: str, plain: bool, sortable: bool) -> str:
     if select.where:
         text += f" WHERE {select.where}"
     if select.group:
-        text += " GROUP BY " + ", ".join(_group_key(key) for key in select.group)
+        text += " GROUP BY " + ", ".join(_group_key(key, select.scope) for key in select.group)
     if select.having:
         text += f" HAVING {select.having}"
     order = [f"{collated(key)} {'DESC' if down else 'ASC'}" for key, down in select.order]
@@ -290,9 +282,11 @@ def _assemble(select: _Select, limit: str, plain: bool, sortable: bool) -> str:
     return text + limit
 
 
-def _group_key(key: Emitted) -> str:
-    # SQLite reads a bare number as a column position; a constant key is any expression.
-    return collated(key) if not key.sql.isdigit() else f"({key.sql} + 0)"
+def _group_key(key: Emitted, scope: Scope) -> str:
+    # SQLite takes a bare number for a column's position and cannot group by an outer query's column; both
+    # are constant here, so that any constant makes the same one group.
+    own = any(owner == scope.id for owner, _ in key.loose)
+    return collated(key) if own else "'constant'"
 
 
 def same_arity(kinds: Sequence[object], others: Sequence[object]) -> None:

@@ -17,6 +17,7 @@ from perdure.environments.database.sqlite.failure import (
     unknown_table,
 )
 from perdure.environments.database.sqlite.kinds import Kind
+from perdure.environments.database.sqlite.marking import mysql_text
 from perdure.environments.database.sqlite.operands import as_condition, quote_name
 from perdure.environments.database.sqlite.scope import Scope, Source, SourceColumn
 
@@ -73,7 +74,7 @@ def _item(node: exp.Expression, scope: Scope) -> From:
     elif isinstance(node, exp.Subquery):
         text, source = _derived(node, scope)
     else:
-        raise syntax_error(node.sql("mysql"))
+        raise syntax_error(mysql_text(node))
     if any(s.alias == source.alias for s in scope.sources):
         raise SqlFailure(1066, "42000", f"Not unique table/alias: '{source.alias}'")
     scope.sources.append(source)
@@ -89,7 +90,7 @@ def _joins(node: exp.Expression) -> list[exp.Expression]:
 
 def _table(node: exp.Table, scope: Scope) -> tuple[str, Source]:
     if not isinstance(node.this, exp.Identifier):
-        raise syntax_error(node.sql("mysql"))
+        raise syntax_error(mysql_text(node))
     name, database = node.name, node.db
     alias = node.alias or name
     cte = scope.cte(name) if not database else None
@@ -167,7 +168,7 @@ def _join(node: exp.Expression, scope: Scope) -> From:
     method = str(node.args.get("method") or "").upper()
     condition, using = node.args.get("on"), node.args.get("using") or []
     if side not in ("", "LEFT", "RIGHT") or kind not in ("", "INNER", "CROSS", "OUTER", "STRAIGHT"):
-        raise syntax_error(node.sql("mysql"))
+        raise syntax_error(mysql_text(node))
     if side and condition is None and not using and method != "NATURAL":
         raise syntax_error("")
     before = list(scope.sources)

@@ -14,6 +14,7 @@ from perdure.environments.database.sqlite.failure import (
     unknown_table,
     unsupported,
 )
+from perdure.environments.database.sqlite.marking import mysql_text
 from perdure.environments.database.sqlite.plan import Nothing, Plan, Query
 from perdure.environments.database.sqlite.queries import add_ctes, emit_query, new_context
 from perdure.environments.database.sqlite.schema import Schema
@@ -33,7 +34,7 @@ def plan_tree(tree: exp.Expression, schema: Schema) -> Plan:
     for kind, planner in _PLANNERS.items():
         if isinstance(tree, kind):
             return planner(tree, schema)
-    raise syntax_error(tree.sql("mysql").replace("fn:", ""))
+    raise syntax_error(mysql_text(tree))
 
 
 def check_tables(tree: exp.Expression, schema: Schema) -> None:

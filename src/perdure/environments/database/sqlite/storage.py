@@ -7,11 +7,12 @@ import re
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
+from functools import lru_cache
 
 from perdure.environments.database.engine import Row, Value
 from perdure.environments.database.sqlite.date_functions import parse_moment, parse_time
 from perdure.environments.database.sqlite.failure import SqlFailure
-from perdure.environments.database.sqlite.kinds import TEXT, Kind
+from perdure.environments.database.sqlite.kinds import INT, TEXT, Kind
 from perdure.environments.database.sqlite.number_functions import decimal_text, double_text, quantize
 from perdure.environments.database.sqlite.schema import ColumnDef
 
@@ -19,6 +20,8 @@ Cell = int | float | str | bytes | None
 """What SQLite holds."""
 
 _NUMBER = re.compile(r"\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?\s*\Z")
+_TEXT_BYTES = {"tinytext": 255, "text": 65_535, "mediumtext": 4_000_000}
+"""Longer types are held to what this engine keeps in memory."""
 _RANGES = {"tinyint": 7, "smallint": 15, "mediumint": 23, "int": 31, "integer": 31, "bigint": 63}
 
 
@@ -32,8 +35,15 @@ def to_cell(value: Value, kind: Kind, column: ColumnDef, row: int) -> Cell:
             raise SqlFailure(1048, "23000", f"Column '{column.name}' cannot be null")
         return None
     target = column.kind
-    if target == TEXT:
-        return _to_text(value, kind)
+    if target is INT and type(value) is int:
+        low, high = _int_range(column.type)
+        if low <= value <= high:
+            return value
+    if target is TEXT:
+        text = value if isinstance(value, str) else _to_text(value, kind)
+        if len(text) > 63 and not _fits(text, column.type):
+            raise SqlFailure(1406, "22001", f"Data too long for column '{column.name}' at row {row}")
+        return text
     if target.is_temporal:
         return _to_moment(value, target, column, row)
     number = _to_decimal(value, kind, target, column, row)
@@ -42,6 +52,16 @@ def to_cell(value: Value, kind: Kind, column: ColumnDef, row: int) -> Cell:
     if target.name == "decimal":
         return float(number.quantize(Decimal(1).scaleb(-target.scale), ROUND_HALF_UP))
     return float(number)
+
+
+def _fits(text: str, type_text: str) -> bool:
+    """MySQL counts bytes in TEXT columns, and characters in CHAR(n) and VARCHAR(n)."""
+    head, _, rest = type_text.strip().lower().partition("(")
+    length = rest.partition(")")[0].strip()
+    if head.strip() in ("char", "varchar") and length.isdigit():
+        return len(text) <= int(length)
+    limit = _TEXT_BYTES.get(head.strip(), _TEXT_BYTES["mediumtext"])
+    return len(text.encode("utf-8", "replace")) <= limit
 
 
 def _to_text(value: Value, kind: Kind) -> str:
@@ -70,15 +90,22 @@ def _to_decimal(value: Value, kind: Kind, target: Kind, column: ColumnDef, row: 
 
 
 def _to_int(number: Decimal, column: ColumnDef, row: int) -> int:
-    words = column.type.lower().replace("(", " ").split()
-    bits = _RANGES.get(words[0] if words else "int", 31)
-    low, high = (0, 2 ** (bits + 1) - 1) if "unsigned" in words else (-(2**bits), 2**bits - 1)
+    low, high = _int_range(column.type)
     if not low - 1 < number < high + 1:
         raise _out_of_range(column, row)
     rounded = int(number.to_integral_value(ROUND_HALF_UP))
-    if not low <= rounded <= high or rounded >= 2**63:
+    if not low <= rounded <= high:
         raise _out_of_range(column, row)
     return rounded
+
+
+@lru_cache(maxsize=64)
+def _int_range(type_text: str) -> tuple[int, int]:
+    words = type_text.lower().replace("(", " ").split()
+    bits = _RANGES.get(words[0] if words else "int", 31)
+    if "unsigned" in words:
+        return 0, min(2 ** (bits + 1), 2**63) - 1  # SQLite's integers end at 2^63
+    return -(2**bits), 2**bits - 1
 
 
 def _out_of_range(column: ColumnDef, row: int) -> SqlFailure:
@@ -97,6 +124,11 @@ def _to_moment(value: Value, target: Kind, column: ColumnDef, row: int) -> str:
             return moment.strftime("%Y-%m-%d" if target.name == "date" else "%Y-%m-%d %H:%M:%S")
     message = f"Incorrect {target.name} value: '{text[:64]}' for column '{column.name}' at row {row}"
     raise SqlFailure(1292, "22007", message)
+
+
+def are_plain(kinds: Sequence[Kind]) -> bool:
+    """Cells of these kinds need no conversion on their way out of a column."""
+    return all(kind is INT or kind is TEXT for kind in kinds)
 
 
 def from_cells(cells: Sequence[Cell], kinds: Sequence[Kind]) -> Row:

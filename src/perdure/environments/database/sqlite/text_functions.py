@@ -9,15 +9,17 @@ import zlib
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 
-from perdure.environments.database.sqlite.failure import SqlFailure
+from perdure.environments.database.sqlite.failure import SqlFailure, interrupted
 from perdure.environments.database.sqlite.number_functions import number
 
 Cell = int | float | str | bytes | None
 
-MAX_TEXT = 4_000_000
+MAX_TEXT = 1_000_000
 """Longest text that a function builds; beyond it the result is NULL, as with `max_allowed_packet`."""
-MAX_REGEXP_WORK = 20_000_000
-"""Bound on subject length to the power of unbounded repeats, before a match is refused."""
+MAX_REGEXP_WORK = 200_000_000
+"""Bound on the steps that backtracking may take, before a match is refused."""
+MAX_LIKE_WORK = 10_000_000
+"""Bound on text length times pattern length."""
 
 _PUNCTUATION = "_-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$"
 _RANKS = {ord(c): chr(0x21 + i) for i, c in enumerate(_PUNCTUATION)}
@@ -118,11 +120,12 @@ def _trim(text: Cell, what: Cell, side: Cell) -> str:
     value, mark = _text(text), _text(what)
     if not mark:
         return value
-    while side in ("BOTH", "LEADING") and value.startswith(mark):
-        value = value[len(mark) :]
-    while side in ("BOTH", "TRAILING") and value.endswith(mark):
-        value = value[: -len(mark)]
-    return value
+    start, end = 0, len(value)
+    while side in ("BOTH", "LEADING") and value.startswith(mark, start):
+        start += len(mark)
+    while side in ("BOTH", "TRAILING") and end - len(mark) >= start and value.endswith(mark, start, end):
+        end -= len(mark)
+    return value[start:end]
 
 
 def _repeat(text: Cell, count: Cell) -> str | None:
@@ -179,6 +182,8 @@ def like(text: Cell, pattern: Cell, escape: Cell = "\\") -> int | None:
     """LIKE under the default collation, in time proportional to text times pattern."""
     if text is None or pattern is None:
         return None
+    if len(_text(text)) * len(_text(pattern)) > MAX_LIKE_WORK:
+        raise interrupted()
     tokens = _like_tokens(_text(pattern), _text(escape or "\\"))
     return int(_wildcard_match(_text(text), tokens))
 
@@ -218,14 +223,15 @@ def _wildcard_match(text: str, tokens: tuple[str, ...]) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _compiled(pattern: str) -> tuple[re.Pattern[str], int]:
-    """A case-insensitive pattern and how many unbounded repeats it has. Raises SqlFailure."""
+def _compiled(pattern: str) -> tuple[re.Pattern[str], int, int]:
+    """A case-insensitive pattern, how many repeats it has and how many options. Raises SqlFailure."""
     bare = re.sub(r"\\.|\[\^?\]?[^\]]*\]", "x", pattern)
-    repeats = len(re.findall(r"[*+]|\{\d+,\d*\}", bare))
-    if re.search(r"\([^()]*(?:[*+]|\{\d+,)[^()]*\)(?:[*+]|\{\d)|\)\)+(?:[*+]|\{\d)", bare):
-        repeats = 99  # a repeat inside a repeat can take exponential time
+    repeats = len(re.findall(r"[*+]|\{\d*,\d*\}", bare))
+    options = bare.count("?")
+    if re.search(r"\([^()]*(?:[*+?|]|\{\d*,)[^()]*\)(?:[*+]|\{\d)|\)\)+(?:[*+]|\{\d)", bare):
+        repeats = 99  # a choice inside a repeat can take exponential time
     try:
-        return re.compile(pattern, re.IGNORECASE), repeats
+        return re.compile(pattern, re.IGNORECASE), repeats, options
     except (re.error, RecursionError, OverflowError):
         raise SqlFailure(3685, "HY000", "Illegal argument to a regular expression.") from None
 
@@ -233,8 +239,9 @@ def _compiled(pattern: str) -> tuple[re.Pattern[str], int]:
 def _checked(text: str, pattern: str) -> re.Pattern[str]:
     if len(pattern) > 1000:
         raise SqlFailure(3685, "HY000", "Illegal argument to a regular expression.")
-    compiled, repeats = _compiled(pattern)
-    if repeats > 1 and len(text) > 1 and len(text) ** min(repeats, 40) > MAX_REGEXP_WORK:
+    compiled, repeats, options = _compiled(pattern)
+    steps = max(2, len(text)) ** (1 + min(repeats, 40)) * 2 ** min(options, 60)
+    if repeats + options and steps > MAX_REGEXP_WORK:
         raise SqlFailure(3699, "HY000", "Timeout exceeded in regular expression match.")
     return compiled
 

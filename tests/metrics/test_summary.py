@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from perdure.metrics.success import wilson_interval
+from perdure.metrics.summary import summarise
+from perdure.metrics.tokens import TokenTotals
+from perdure.session import SessionRecord
+from perdure.types import EvaluationOutcome, SessionStatus
+
+Outcome, S = EvaluationOutcome, SessionStatus
+
+RECORDS = [
+    SessionRecord("a", 0, S.COMPLETED, Outcome.CORRECT, 1.0, interactions=2),
+    SessionRecord("b", 0, S.TASK_LIMIT_REACHED, Outcome.CORRECT, 1.0, interactions=8),
+    SessionRecord("c", 0, S.TASK_LIMIT_REACHED, Outcome.INCORRECT, 0.0, interactions=8),
+    SessionRecord("d", 0, S.AGENT_CONTEXT_LIMIT, Outcome.INCORRECT, 0.25, interactions=1),
+]
+LEDGER = [
+    {"seconds": 1.5, "restarts": 1, "divergences": 0, "calls": [["agent", "m", "model", 9, 3, 0, 0, 0.5]]},
+    {"seconds": 0.5, "restarts": 2, "divergences": 1, "calls": [["critic", "m", "model", 1, 1, 0, 0, 0.5]]},
+]
+
+
+def test_a_run_in_a_few_numbers() -> None:
+    summary = summarise(iter(RECORDS), iter(LEDGER))
+    assert (summary.sessions, summary.correct, summary.rate) == (4, 2, 0.5)
+    assert summary.interval == wilson_interval(2, 4)
+    assert summary.reward == 2.25
+    assert (summary.limited, summary.correct_unlimited) == (2, 1)
+    assert summary.interactions == 19
+    assert summary.statuses == {"completed": 1, "task_limit_reached": 2, "agent_context_limit": 1}
+    assert summary.outcomes == {"correct": 2, "incorrect": 2}
+    assert (summary.seconds, summary.restarts, summary.divergences) == (2.0, 3, 1)
+    assert summary.tokens == {
+        "agent": TokenTotals(1, 9, 3, 0, 0, 0.5),
+        "critic": TokenTotals(1, 1, 1, 0, 0, 0.5),
+    }
+    assert summary.total_tokens == TokenTotals(2, 10, 4, 0, 0, 1.0)
+
+
+def test_nothing_yet() -> None:
+    summary = summarise([], [])
+    assert (summary.sessions, summary.rate, summary.interval) == (0, 0.0, (0.0, 1.0))
+    assert summary.total_tokens == TokenTotals()
+
+
+records = st.lists(
+    st.builds(
+        SessionRecord,
+        st.text(),
+        st.integers(0, 3),
+        st.sampled_from([status for status in S if status.is_terminal]),
+        st.sampled_from([outcome for outcome in Outcome if outcome is not Outcome.UNSET]),
+        st.floats(0, 1),
+    )
+)
+
+
+@given(records)
+def test_counts_are_consistent(sessions: list[SessionRecord]) -> None:
+    summary = summarise(sessions, [])
+    assert (
+        sum(summary.statuses.values()) == sum(summary.outcomes.values()) == summary.sessions == len(sessions)
+    )
+    assert summary.correct == summary.outcomes.get("correct", 0)
+    assert summary.limited == summary.statuses.get("task_limit_reached", 0)
+    assert summary.correct - summary.limited <= summary.correct_unlimited <= summary.correct
+    assert summary.interval[0] <= summary.rate + 1e-9

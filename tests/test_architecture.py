@@ -1,0 +1,323 @@
+"""The shape of the source: imports point down the layers, files are short, environments are complete."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src" / "perdure"
+
+LAYERS: list[set[str]] = [
+    {"types", "session", "errors", "randomness"},
+    {"environment", "sandbox", "model", "history", "agent", "callback"},
+    {"storage", "blobs", "journal", "records", "snapshot", "controller"},
+    {
+        "scripted_agents",
+        "environments",
+        "strategies",
+        "state",
+        "models",
+        "callbacks",
+        "sandboxes",
+        "metrics",
+        "rpc",
+        "conformance",
+    },
+    {
+        "registry",
+        "companions",
+        "construct",
+        "config",
+        "run_folder",
+        "experiment",
+        "run",
+        "replay",
+        "estimate",
+        "sweep",
+        "pipelines",
+        "reports",
+        "viewer",
+    },
+    {"cli"},
+]
+PLUGINS = LAYERS[3]
+ACROSS = {
+    ("environments", "sandboxes"),
+    ("environments", "metrics"),
+    ("callbacks", "metrics"),
+    ("strategies", "state"),
+}
+"""The only imports from one kind of plugin to another."""
+
+KINDS = {
+    "environments": "ENVIRONMENT",
+    "strategies": "STRATEGY",
+    "models": "MODEL",
+    "callbacks": "CALLBACK",
+    "sandboxes": "SANDBOX",
+}
+"""Package of plugins → the name by which a module says that it is one."""
+
+ENVIRONMENT_FILES = {
+    "environment.py",
+    "actions.py",
+    "scoring.py",
+    "prompts.py",
+    "tasks.py",
+    "oracle.py",
+    "README.md",
+}
+ENVIRONMENT_NAMES = {
+    "ENVIRONMENT",
+    "MAX_INTERACTIONS",
+    "DO_NOTHING",
+    "build_oracle",
+    "normal_form",
+    "normalise",
+}
+LONGEST_FILE = 400
+LONGEST_FUNCTION = 60
+
+
+@dataclass(frozen=True)
+class Import:
+    """One import of our own code: `line` of module `source` wants module `target`."""
+
+    source: str
+    target: str
+    line: int
+    at_load: bool
+    """Carried out when the module is loaded, not in a function or for type checking alone."""
+
+    def __str__(self) -> str:
+        return f"{self.source}:{self.line} imports {self.target}"
+
+
+def module_name(path: Path) -> str:
+    """Dotted name below the package; empty for the package itself."""
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+@cache
+def modules() -> dict[str, Path]:
+    return {module_name(path): path for path in sorted(SOURCE.rglob("*.py"))}
+
+
+@cache
+def tree(name: str) -> ast.Module:
+    return ast.parse(modules()[name].read_text("utf-8"))
+
+
+def is_type_checking(node: ast.stmt) -> bool:
+    return isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
+
+
+def import_nodes(body: list[ast.stmt], at_load: bool = True) -> Iterator[tuple[ast.stmt, bool]]:
+    """Every import statement below, and whether loading the module carries it out."""
+    for node in body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield node, at_load
+        inside = at_load and not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        for field in ("body", "orelse", "finalbody"):
+            later = field == "body" and is_type_checking(node)
+            yield from import_nodes(getattr(node, field, []), inside and not later)
+        for part in [*getattr(node, "handlers", []), *getattr(node, "cases", [])]:
+            yield from import_nodes(part.body, inside)
+
+
+def targets(node: ast.stmt, source: str) -> Iterator[str]:
+    """The modules of ours that one statement names."""
+    if isinstance(node, ast.Import):
+        names = [alias.name for alias in node.names]
+    else:
+        assert isinstance(node, ast.ImportFrom)
+        assert node.level == 0, f"{source}:{node.lineno} imports relatively"
+        base = node.module or ""
+        names = [
+            f"{base}.{alias.name}" if f"{base}.{alias.name}".removeprefix("perdure.") in modules() else base
+            for alias in node.names
+        ]
+    for name in names:
+        if name == "perdure":
+            yield ""
+        elif name.startswith("perdure."):
+            yield name.removeprefix("perdure.")
+
+
+@cache
+def imports() -> list[Import]:
+    return [
+        Import(name, target, node.lineno, at_load)
+        for name in modules()
+        for node, at_load in import_nodes(tree(name).body)
+        for target in dict.fromkeys(targets(node, name))
+    ]
+
+
+def top(module: str) -> str:
+    return module.partition(".")[0]
+
+
+def layer(module: str) -> int:
+    return next(i for i, names in enumerate(LAYERS) if top(module) in names)
+
+
+def test_the_imports_are_really_found() -> None:
+    found = {(item.source, item.target): item.at_load for item in imports()}
+    assert found["session", "types"]
+    assert found["environments.counter.environment", "metrics.skills"]
+    assert not found["run", "experiment"], "one in a function"
+    assert not found["run", "metrics.summary"], "one for type checking and one in a function"
+    assert len(found) > 150
+
+
+def test_every_module_has_a_layer() -> None:
+    known = set().union(*LAYERS)
+    assert {top(name) for name in modules()} - {""} <= known
+
+
+def test_every_import_names_a_module_that_exists() -> None:
+    assert [str(item) for item in imports() if item.target not in modules()] == []
+
+
+def test_imports_point_down_the_layers() -> None:
+    wrong = [item for item in imports() if item.source and layer(item.source) < layer_of_target(item)]
+    assert [str(item) for item in wrong] == []
+
+
+def layer_of_target(item: Import) -> int:
+    """Importing the package itself is importing everything that it exports."""
+    return layer(item.target) if item.target else len(LAYERS) - 2
+
+
+def test_one_kind_of_plugin_imports_another_only_where_the_design_says_so() -> None:
+    wrong = [
+        item
+        for item in imports()
+        if {top(item.source), top(item.target)} <= PLUGINS - {"conformance", "scripted_agents"}
+        and top(item.source) != top(item.target)
+        and (top(item.source), top(item.target)) not in ACROSS
+    ]
+    assert [str(item) for item in wrong] == []
+
+
+def plugin_of(module: str) -> str:
+    """`environments.counter` for everything in that folder."""
+    return ".".join(module.split(".")[:2])
+
+
+def assigns(name: str, variable: str) -> bool:
+    return any(
+        isinstance(node, ast.Assign)
+        and any(isinstance(t, ast.Name) and t.id == variable for t in node.targets)
+        for node in tree(name).body
+    )
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_plugins_of_one_kind_do_not_import_each_other(kind: str) -> None:
+    plugins = {name for name in modules() if plugin_of(name) == name and top(name) == kind and name != kind}
+    plugins = {name for name in plugins if assigns(name, KINDS[kind])}
+    wrong = [
+        item
+        for item in imports()
+        if top(item.source) == kind
+        and plugin_of(item.target) in plugins
+        and plugin_of(item.source) != plugin_of(item.target)
+    ]
+    assert [str(item) for item in wrong] == []
+    assert plugins or kind == "sandboxes"
+
+
+def test_no_module_needs_itself_to_be_loaded() -> None:
+    graph: dict[str, set[str]] = {name: set() for name in modules() if name}
+    for item in imports():
+        if item.at_load and item.source and item.target:
+            graph[item.source].add(item.target)
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(f"import cycle: {' → '.join(error.args[1])}")
+
+
+@pytest.mark.parametrize("folder", ["src", "tests", "benchmarks"])
+def test_no_file_is_long(folder: str) -> None:
+    lengths = {
+        path: len(path.read_text("utf-8").splitlines()) for path in (SOURCE.parents[1] / folder).rglob("*.py")
+    }
+    assert lengths
+    assert {str(path): length for path, length in lengths.items() if length > LONGEST_FILE} == {}
+
+
+def test_no_function_is_long() -> None:
+    long = [
+        f"{name}:{node.lineno} {node.name}"
+        for name in modules()
+        for node in ast.walk(tree(name))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (node.end_lineno or 0) - node.lineno >= LONGEST_FUNCTION
+    ]
+    assert long == []
+
+
+def environment_folders() -> list[Path]:
+    return sorted(path.parent for path in (SOURCE / "environments").glob("*/__init__.py"))
+
+
+@pytest.mark.parametrize("folder", environment_folders(), ids=lambda folder: folder.name)
+def test_an_environment_is_complete(folder: Path) -> None:
+    assert ENVIRONMENT_FILES - {path.name for path in folder.iterdir()} == set()
+    package = __import__(f"perdure.environments.{folder.name}", fromlist=["ENVIRONMENT"])
+    assert {name for name in ENVIRONMENT_NAMES if not hasattr(package, name)} == set()
+    assert set(package.__all__) >= ENVIRONMENT_NAMES
+
+
+def test_the_names_of_an_environment_are_those_that_the_package_documents() -> None:
+    documented = ast.get_docstring(tree("environments")) or ""
+    listed = {
+        line.split()[0].partition("(")[0] for line in documented.splitlines() if line.startswith("    ")
+    }
+    assert listed >= ENVIRONMENT_NAMES
+
+
+OPTIONAL = [
+    "docker",
+    "litellm",
+    "llmlingua",
+    "pandas",
+    "pymysql",
+    "ray",
+    "starlette",
+    "torch",
+    "transformers",
+    "uvicorn",
+    "xllamacpp",
+]
+
+
+def test_importing_every_module_prints_nothing_and_loads_nothing_optional() -> None:
+    script = (
+        "import importlib, sys\n"
+        f"for name in {[name for name in modules() if name]!r}:\n"
+        "    importlib.import_module('perdure.' + name)\n"
+        f"loaded = [name for name in {OPTIONAL!r} if name in sys.modules]\n"
+        "assert not loaded, loaded\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", script],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "COLUMNS": "80"},
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
