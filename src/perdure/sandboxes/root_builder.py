@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import shutil
 import subprocess
@@ -76,6 +75,8 @@ def build_root(name: str = "debian", *, rebuild: bool = False) -> RootFileSystem
 
 @contextlib.contextmanager
 def _locked(path: Path) -> Iterator[None]:
+    import fcntl  # no such module on Windows, where plugins are listed too
+
     with path.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

@@ -8,7 +8,6 @@ granted in /etc/subuid and /etc/subgid (man 5 subuid), mapped by the setuid prog
 from __future__ import annotations
 
 import os
-import pwd
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,6 +36,8 @@ def find_mapping() -> IdMapping:
     """The range this process may use. Raises NoIdMapping."""
     if os.geteuid() == 0 and _holds(Path("/proc/self/uid_map")) and _holds(Path("/proc/self/gid_map")):
         return IdMapping(True, ROOTS_RANGE, ROOTS_RANGE)
+    import pwd  # no such module on Windows, where plugins are listed too
+
     account = pwd.getpwuid(os.geteuid()).pw_name
     missing = [program for program in ("newuidmap", "newgidmap") if shutil.which(program) is None]
     if missing:

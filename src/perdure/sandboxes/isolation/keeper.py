@@ -58,8 +58,7 @@ def end(world: World) -> None:
     """Kill the first process, and with it all others; wait until they are gone."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(world.first, signal.SIGKILL)
-    with contextlib.suppress(ChildProcessError):
-        os.waitpid(world.bubblewrap, 0)
+    # All children, in any order: the first process ends only after every other one was waited for.
     while True:
         try:
             os.waitpid(-1, 0)
@@ -77,10 +76,10 @@ class Keeper:
         self._shell = PersistentShell(tree, config) if config["persistent_shell"] else None
         self._strays: dict[int, int] = {}
         """Outputs that background processes hold open, and how much of each was dropped."""
-        self._first = os.pidfd_open(world.first)
+        self._world = world
         self._selector = selectors.DefaultSelector()
         self._selector.register(sock, selectors.EVENT_READ, "request")
-        self._selector.register(self._first, selectors.EVENT_READ, "death")
+        self._selector.register(os.pidfd_open(world.first), selectors.EVENT_READ, "death")
 
     def serve(self) -> None:
         """Until the connection or the sandbox ends. Raises Closed, HostGone."""
@@ -112,6 +111,9 @@ class Keeper:
                     write_file(request["path"], payload)
                     send(self._sock, {"ok": True})
         except OSError as error:
+            if self._is_dead():
+                send(self._sock, {"dead": True})
+                raise Closed("the first process is gone") from error
             send(self._sock, {"errno": error.errno, "message": error.strerror or str(error)})
 
     def _exec(self, request: dict[str, Any], script: bytes) -> None:
@@ -158,9 +160,7 @@ class Keeper:
             return True
 
     def _is_dead(self) -> bool:
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._first, selectors.EVENT_READ)
-            return bool(selector.select(0))
+        return self._tree.is_ending(self._world.first)
 
 
 def read_file(path: str, limit: int) -> bytes:

@@ -13,6 +13,7 @@ from collections.abc import Collection, Set
 
 _ROUNDS = 200
 _PAUSE = 0.001
+_PF_EXITING = 0x4
 _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
 
@@ -24,10 +25,13 @@ class ProcessTree:
         self._keeper = keeper
         self._hidden = frozenset(hidden)
 
-    def members(self, *, but_not_below: Set[int] = frozenset()) -> set[int]:
-        """Ids (outside) of every process inside but the first; whole subtrees may be left out."""
+    def members(self, *, but_not_below: Set[int] = frozenset(), within: Collection[int] = ()) -> set[int]:
+        """Ids (outside) of every process inside but the first.
+
+        Subtrees of `but_not_below` are left out, except what is below one of `within`.
+        """
         found: set[int] = set()
-        frontier = [self._keeper, *self._hidden]
+        frontier = [self._keeper, *self._hidden, *within]
         while frontier:
             for child in self._children(frontier.pop()):
                 if child in found or child in self._hidden or child in but_not_below:
@@ -57,6 +61,14 @@ class ProcessTree:
                 _send(process, signal.SIGKILL)
             time.sleep(_PAUSE)
 
+    def is_ending(self, process: int) -> bool:
+        """Whether a process is gone, or is being taken down by the kernel (flags in man 5 proc_pid_stat)."""
+        try:
+            fields = self._read(f"{process}/stat").rpartition(b")")[2].split()
+        except OSError:
+            return True
+        return fields[0] in (b"Z", b"X") or bool(int(fields[6]) & _PF_EXITING)
+
     def memory(self) -> int:
         """Bytes of anonymous memory of all members together."""
         total = 0
@@ -67,17 +79,8 @@ class ProcessTree:
         return total
 
     def _targets(self, spared: Set[int], within: Collection[int]) -> set[int]:
-        targets = self.members(but_not_below=spared)
-        for process in within:
-            targets.update(child for child in self._children(process) if child not in spared)
-        return {process for process in targets if self._is_alive(process)}
-
-    def _is_alive(self, process: int) -> bool:
-        try:
-            state = self._read(f"{process}/stat").rpartition(b")")[2].split()[:1]
-        except OSError:
-            return False
-        return state not in ([b"Z"], [b"X"])
+        targets = self.members(but_not_below=spared, within=within)
+        return {process for process in targets if not self.is_ending(process)}
 
     def _children(self, process: int) -> list[int]:
         children: list[int] = []
