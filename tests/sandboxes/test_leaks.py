@@ -82,7 +82,7 @@ def play(tasks: int) -> None:
                 machine.exec("sleep 60", timeout=0.05, max_output=100)
         finally:
             machine.close()
-    assert not sleepers("4"), "processes are left"
+    assert not sleepers("4000"), "processes are left"
     assert helpers_of(os.getpid()) == helpers
     assert Path("/proc/mounts").read_text() == mounts
     assert mount_namespaces() <= namespaces

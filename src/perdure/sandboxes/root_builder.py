@@ -64,7 +64,7 @@ def build_root(name: str = "debian", *, rebuild: bool = False) -> RootFileSystem
         if found is not None and not rebuild:
             return found
         _remove(folder)
-        with _as_tar(name) as tar:
+        with root_as_tar(name) as tar:
             _unpack(tar, folder)
         (folder / READY).write_text(f"{name}\n")
     built = find_root(name)
@@ -83,7 +83,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _as_tar(name: str) -> Iterator[Path]:
+def root_as_tar(name: str) -> Iterator[Path]:
     """The root as a tar file, made in a folder that is thrown away."""
     with tempfile.TemporaryDirectory(prefix="perdure-root-") as scratch:
         target = Path(scratch) / "root.tar"
