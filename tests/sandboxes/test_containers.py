@@ -121,7 +121,7 @@ def test_no_engine_is_infrastructure(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
     monkeypatch.setenv("CONTAINER_HOST", "unix:///nowhere/podman.sock")
     for sandbox in ENGINES.values():
-        with pytest.raises(EnvironmentUnavailable, match="docker|podman"):
+        with pytest.raises(EnvironmentUnavailable, match=r"docker|podman"):
             sandbox()
 
 

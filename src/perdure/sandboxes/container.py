@@ -13,11 +13,12 @@ import tarfile
 import threading
 from collections.abc import Iterator, Mapping
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from perdure.errors import EnvironmentUnavailable, MissingExtra
 from perdure.sandbox import ExecResult
-from perdure.sandboxes.container_commands import ContainerShell, run_fresh
+from perdure.sandboxes.container_commands import ContainerShell, close_connection, run_fresh
 from perdure.sandboxes.isolation.framing import LARGEST
 from perdure.sandboxes.limits import Limits
 from perdure.sandboxes.root_builder import root_as_tar
@@ -47,9 +48,9 @@ _CAPABILITIES = [
 class ContainerSandbox:
     """A container of its own; `engine` names the program, `socket` is the address of its API.
 
-    `ulimits` are set beside those of the limits. `root` is `debian` or `ubuntu` (an image made of that root file system on first use), or the name of an
-    image that the engine has; its bash, grep and tar are used. Raises EnvironmentUnavailable, MissingExtra,
-    ConfigError.
+    `root` is `debian` or `ubuntu` (an image made of that root file system on first use), or the name of an
+    image that the engine has and that holds bash and grep. `ulimits` are set beside those of the limits.
+    Raises EnvironmentUnavailable, MissingExtra, ConfigError.
     """
 
     def __init__(
@@ -68,12 +69,20 @@ class ContainerSandbox:
         self._lock = threading.Lock()
         self._flood = limits.flood_bytes
         self._docker = _docker_module()
+        _check_socket(engine, socket)
         self._container: str | None = None
         self._lifeline: Any = None
-        with self._engine_errors():
-            self._api = self._docker.APIClient(base_url=socket, timeout=_API_SECONDS)
-            self._start(self._image(root), limits)
-        self._shell = ContainerShell(self._api, self._id) if persistent_shell else None
+        self._api: Any = None
+        self._shell: ContainerShell | None = None
+        try:
+            with self._engine_errors():
+                self._api = self._docker.APIClient(base_url=socket, timeout=_API_SECONDS)
+                self._start(self._image(root), limits)
+        except BaseException:
+            self.close()
+            raise
+        if persistent_shell:
+            self._shell = ContainerShell(self._api, self._id)
 
     def exec(self, command: str, *, timeout: float, max_output: int) -> ExecResult:
         """Run one bash command; see `perdure.sandbox.Sandbox`. A timeout ends what the command started.
@@ -115,19 +124,27 @@ class ContainerSandbox:
 
     def close(self) -> None:
         """Remove the container. Idempotent."""
-        container, self._container = self._container, None
-        if container is None:
-            return
+        if self._shell is not None:
+            self._shell.close()
         if self._lifeline is not None:
-            self._lifeline.close()
-        with contextlib.suppress(self._docker.errors.NotFound), self._engine_errors():
+            close_connection(self._lifeline)
+            self._lifeline = None
+        container, self._container = self._container, None
+        try:
+            if container is not None:
+                self._remove(container)
+        finally:
+            if self._api is not None:
+                self._api.close()
+
+    def _remove(self, container: str) -> None:
+        with self._engine_errors(), contextlib.suppress(self._docker.errors.NotFound):
             try:
                 self._api.remove_container(container, force=True)
             except self._docker.errors.APIError as error:
                 # 409: the engine is removing it already, because its first process has ended.
                 if error.response is None or error.response.status_code != 409:
                     raise
-        self._api.close()
 
     @property
     def _id(self) -> str:
@@ -152,12 +169,8 @@ class ContainerSandbox:
             image, _FIRST, stdin_open=True, hostname="sandbox", labels={LABEL: "1"}, host_config=host
         )
         self._container = made["Id"]
-        try:
-            self._lifeline = self._api.attach_socket(self._id, params={"stdin": 1, "stream": 1})
-            self._api.start(self._id)
-        except BaseException:
-            self.close()
-            raise
+        self._lifeline = self._api.attach_socket(self._id, params={"stdin": 1, "stream": 1})
+        self._api.start(self._id)
 
     def _host_config(self, limits: Limits) -> Any:
         """Bounds of the container. The engine has no bound for its whole disk; single files are bounded."""
@@ -192,6 +205,15 @@ class ContainerSandbox:
         except (self._docker.errors.DockerException, requests.exceptions.RequestException) as error:
             reason = " ".join(str(error).split())
             raise EnvironmentUnavailable(f"{self._engine}: {reason}") from error
+
+
+def _check_socket(engine: str, address: str) -> None:
+    path = address.removeprefix("unix://")
+    if path != address and not Path(path).is_socket():
+        raise EnvironmentUnavailable(
+            f"{engine}: no engine listens at {path!r}; start it, or name its socket in "
+            f"{'DOCKER_HOST' if engine == 'docker' else 'CONTAINER_HOST'}"
+        )
 
 
 def _docker_module() -> Any:

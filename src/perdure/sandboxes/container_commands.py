@@ -50,8 +50,8 @@ class Call:
         made = api.exec_create(container, command, environment={MARK: mark}, stdin=stdin, workdir="/")
         self._api = api
         self._id = made["Id"]
-        wrapped = api.exec_start(self._id, socket=True)
-        self._sock: socket.socket = getattr(wrapped, "_sock", wrapped)
+        self._connection = api.exec_start(self._id, socket=True)
+        self._sock: socket.socket = getattr(self._connection, "_sock", self._connection)
         self._pending = b""
         self._deadline = 0.0
 
@@ -89,7 +89,7 @@ class Call:
 
     def close(self) -> None:
         """Drop the connection."""
-        self._sock.close()
+        close_connection(self._connection)
 
     def _frames(self) -> Iterator[tuple[int, bytes]]:
         """Frames of Docker's attach protocol: stream number, then bytes. Raises TimeoutError."""
@@ -113,6 +113,14 @@ class Call:
             self._pending += data
         taken, self._pending = self._pending[:size], self._pending[size:]
         return taken
+
+
+def close_connection(connection: Any) -> None:
+    """Close what the client gives as a socket: a wrapper, the socket in it, and the response it came from."""
+    inner, response = (getattr(connection, name, None) for name in ("_sock", "_response"))
+    for part in (response, connection, inner):
+        if part is not None:
+            part.close()
 
 
 def run_fresh(
@@ -153,9 +161,14 @@ class ContainerShell:
             return _result(output, end)
         end_marked(self._api, self._container, self._mark)
         result = _result(output, call.exit_code() if end == "gone" else end)
-        call.close()
-        self._call = None
+        self.close()
         return replace(result, output=result.output + _LOST)
+
+    def close(self) -> None:
+        """Drop the connection; the shell ends with its container."""
+        if self._call is not None:
+            self._call.close()
+            self._call = None
 
 
 def end_marked(api: Any, container: str, mark: str) -> None:
