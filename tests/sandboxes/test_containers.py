@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -97,7 +98,8 @@ def test_a_container_ends_with_its_owner(engine: str) -> None:
     witness = ENGINES[engine]()
     command = [sys.executable, "-c", OWNER.format(engine=engine)]
     try:
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as owner:
+        path = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=path) as owner:
             assert owner.stdout is not None
             container = owner.stdout.readline().strip()
             assert container in running(witness)

@@ -49,7 +49,7 @@ class ContainerSandbox:
     """A container of its own; `engine` names the program, `socket` is the address of its API.
 
     `root` is `debian` or `ubuntu` (an image made of that root file system on first use), or the name of an
-    image that the engine has and that holds bash and grep. `ulimits` are set beside those of the limits.
+    image that the engine has and that holds bash. `ulimits` are set beside those of the limits.
     Raises EnvironmentUnavailable, MissingExtra, ConfigError.
     """
 

@@ -25,16 +25,19 @@ _CODES = 2
 _CHUNK = 1 << 16
 _QUIET_SECONDS = 0.05
 _ENDING_SECONDS = 10.0
+_ATTEMPTS = 20
 
 _FRESH = 'exec 3>&2 2>&1; bash -c "$1" bash </dev/null 3>&-; printf \'%s\\n\' "$?" >&3'
 _PERSISTENT = (
     "exec 3>&2 2>&1; while IFS= read -r -d '' _next; do"
     ' eval "$_next" </dev/null 3>&-; printf \'%s\\n\' "$?" >&3; done'
 )
+# Builtins alone, because nothing else can be started beside a fork bomb.
 _KILL = (
-    "for round in 1 2 3; do for folder in /proc/[0-9]*; do"
-    f' if grep -qzs "^{MARK}=$1$" "$folder/environ"; then kill -9 "${{folder#/proc/}}"; fi;'
-    " done; done 2> /dev/null"
+    "for round in {1..10}; do for folder in /proc/[0-9]*; do"
+    ' mapfile -d \'\' -t variables < "$folder/environ"; for variable in "${variables[@]}"; do'
+    f' if [[ $variable == "{MARK}=$1" ]]; then kill -9 "${{folder#/proc/}}"; fi;'
+    " done; done; done 2> /dev/null; exit 0"
 )
 _KILLED = 137
 _FLOODED = b"\n[ended: too much output]\n"
@@ -66,7 +69,7 @@ class Call:
         code: int | None = None
         try:
             for kind, data in self._frames():
-                if kind == _CODES:
+                if kind == _CODES and data.strip().isdigit():
                     code = int(data)
                     self._deadline = time.monotonic() + _QUIET_SECONDS
                 else:
@@ -172,12 +175,16 @@ class ContainerShell:
 
 
 def end_marked(api: Any, container: str, mark: str) -> None:
-    """Kill every process whose environment carries a mark."""
-    call = Call(api, container, ["bash", "-c", _KILL, "bash", mark], "")
-    try:
-        call.follow(BoundedOutput(0), _ENDING_SECONDS, _CHUNK)
-    finally:
-        call.close()
+    """Kill every process whose environment carries a mark; tried again while no call can be started."""
+    for _ in range(_ATTEMPTS):
+        call = Call(api, container, ["bash", "-c", _KILL, "bash", mark], "")
+        try:
+            call.follow(BoundedOutput(0), _ENDING_SECONDS, _CHUNK)
+            if call.exit_code() == 0:
+                return
+        finally:
+            call.close()
+        time.sleep(_QUIET_SECONDS)
 
 
 def _result(output: BoundedOutput, end: int | str) -> ExecResult:

@@ -6,6 +6,7 @@ command by a variable, cannot be checked and is refused.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from pathlib import PurePosixPath
@@ -18,6 +19,7 @@ PAPER_COMMANDS = frozenset(SKILLS)
 """The preset "paper": the 29 commands of the published tasks' skills."""
 
 _LONGEST_SCRIPT = 20_000
+_QUOTED_HEREDOC = re.compile(r"<<-?[ \t]*(['\"])(\w+)\1")
 _EXECUTING_OPTIONS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 
 
@@ -61,7 +63,8 @@ def commands_of(script: str) -> set[str]:
     from bashlex.errors import ParsingError
 
     try:
-        trees = bashlex.parse(script) if script.strip() else []
+        plain = _without_quoted_heredocs(script)
+        trees = bashlex.parse(plain) if plain.strip() else []
     except (
         ParsingError,
         NotImplementedError,
@@ -81,7 +84,7 @@ def commands_of(script: str) -> set[str]:
         if node.kind == "command":
             used.update(_named(node))
         elif node.kind == "redirect" and getattr(node, "heredoc", None) is not None:
-            used.update(_in_heredoc(node, script))
+            used.update(_in_heredoc(node))
     return used - defined
 
 
@@ -108,11 +111,24 @@ def _named(node: Any) -> Iterable[str]:
     return [PurePosixPath(word.word).name or word.word for word in named]
 
 
-def _in_heredoc(node: Any, script: str) -> set[str]:
-    """Substitutions in the text of a here-document, which run unless its delimiter is quoted."""
+def _without_quoted_heredocs(script: str) -> str:
+    """The script with here-documents of a quoted delimiter emptied: nothing in them runs."""
+    kept: list[str] = []
+    lines = iter(script.split("\n"))
+    for line in lines:
+        found = _QUOTED_HEREDOC.search(line)
+        if found is None:
+            kept.append(line)
+            continue
+        kept.append(line[: found.start()] + f"<<{found[2]}" + line[found.end() :])
+        kept.append(next((end for end in lines if end.lstrip("\t") == found[2]), ""))
+    return "\n".join(kept)
+
+
+def _in_heredoc(node: Any) -> set[str]:
+    """Substitutions in the text of a here-document whose delimiter is not quoted."""
     text = node.heredoc.value
-    start, end = node.output.pos
-    if any(quote in script[start:end] for quote in "'\"\\") or not any(mark in text for mark in ("$(", "`")):
+    if not any(mark in text for mark in ("$(", "`")):
         return set()
     quoted = text.replace('"', '\\"')
     return commands_of(f'_="{quoted}"')

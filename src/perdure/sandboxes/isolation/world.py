@@ -145,6 +145,8 @@ def _arguments(info: int, binds: list[tuple[str, str]], config: dict[str, Any]) 
     for source, target in binds:
         arguments += ["--ro-bind", source, target]
     arguments += ["--proc", "/proc", "--dev", "/dev"]
+    # Belongs to nobody inside, and would be a complaint in the output of every search from the root.
+    arguments += ["--size", "4096", "--tmpfs", "/proc/tty/driver", "--remount-ro", "/proc/tty/driver"]
     arguments += ["--size", str(config["shared_memory_bytes"]), "--perms", "1777", "--tmpfs", "/dev/shm"]
     arguments += ["--remount-ro", "/dev"]
     arguments += ["--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
