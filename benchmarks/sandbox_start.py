@@ -37,9 +37,10 @@ def start_sandboxes(count: int) -> list[float]:
     """Milliseconds of each start."""
     times = []
     for _ in range(count):
-        made: list[BubblewrapSandbox] = []
-        times.append(timed(lambda: made.append(BubblewrapSandbox())))
-        made[0].close()
+        started = time.perf_counter()
+        machine = BubblewrapSandbox()
+        times.append((time.perf_counter() - started) * 1e3)
+        machine.close()
     return times
 
 
@@ -64,7 +65,7 @@ def run_together(count: int) -> int:
     with ThreadPoolExecutor(count) as pool:
         machines = list(pool.map(lambda _: BubblewrapSandbox(), range(count)))
         said = pool.map(lambda machine: machine.exec("echo x", timeout=60, max_output=9).output, machines)
-        answers = sum(one == b"x\n" for one in said)
+        answers = list(said).count(b"x\n")
         list(pool.map(lambda machine: machine.close(), machines))
     return answers
 

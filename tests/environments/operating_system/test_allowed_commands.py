@@ -58,7 +58,7 @@ def test_what_cannot_be_known_is_refused(script: str) -> None:
 def test_the_published_preset_has_29_commands() -> None:
     assert len(PAPER_COMMANDS) == 29
     assert allowed_set("paper") == PAPER_COMMANDS
-    assert allowed_set(["ls"]) == {"ls"}
+    assert allowed_set(["ls"]) == frozenset({"ls"})
     assert allowed_set(None) is None
 
 
