@@ -10,6 +10,7 @@ import textwrap
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -57,7 +58,7 @@ def mount_namespaces() -> set[str]:
     return names
 
 
-def eventually(condition: Callable[[], bool]) -> bool:
+def eventually(condition: Callable[[], object]) -> bool:
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         if condition():
@@ -78,7 +79,7 @@ def play(tasks: int) -> None:
             script = f"useradd user{number}; sleep 4{number:06} & setsid sleep 4{number:06} &"
             machine.exec(script, timeout=20, max_output=100)
             if number % 7 == 0:
-                assert sleepers(f"4{number:06}"), "the test sees nothing"
+                assert eventually(partial(sleepers, f"4{number:06}")), "the test sees nothing"
                 machine.exec("sleep 60", timeout=0.05, max_output=100)
         finally:
             machine.close()
