@@ -15,6 +15,7 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
+from perdure.errors import EnvironmentUnavailable
 from perdure.sandbox import ExecResult
 from perdure.sandboxes.isolation.bounded_output import BoundedOutput
 
@@ -25,7 +26,6 @@ _CODES = 2
 _CHUNK = 1 << 16
 _QUIET_SECONDS = 0.05
 _ENDING_SECONDS = 10.0
-_ATTEMPTS = 20
 
 _FRESH = 'exec 3>&2 2>&1; bash -c "$1" bash </dev/null 3>&-; printf \'%s\\n\' "$?" >&3'
 _PERSISTENT = (
@@ -175,16 +175,21 @@ class ContainerShell:
 
 
 def end_marked(api: Any, container: str, mark: str) -> None:
-    """Kill every process whose environment carries a mark; tried again while no call can be started."""
-    for _ in range(_ATTEMPTS):
+    """Kill every process whose environment carries a mark; tried again while no call can be started.
+
+    Raises EnvironmentUnavailable when that does not succeed in time.
+    """
+    deadline = time.monotonic() + _ENDING_SECONDS
+    while time.monotonic() < deadline:
         call = Call(api, container, ["bash", "-c", _KILL, "bash", mark], "")
         try:
-            call.follow(BoundedOutput(0), _ENDING_SECONDS, _CHUNK)
+            call.follow(BoundedOutput(0), deadline - time.monotonic(), _CHUNK)
             if call.exit_code() == 0:
                 return
         finally:
             call.close()
         time.sleep(_QUIET_SECONDS)
+    raise EnvironmentUnavailable("the container does not let its processes be ended")
 
 
 def _result(output: BoundedOutput, end: int | str) -> ExecResult:
