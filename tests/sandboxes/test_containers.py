@@ -61,11 +61,10 @@ def test_a_command_runs(machine: ContainerSandbox) -> None:
 
 
 @pytest.mark.full
-def test_a_flood_and_a_fork_bomb_are_contained(machine: ContainerSandbox) -> None:
+def test_a_flood_is_contained(machine: ContainerSandbox) -> None:
     flood = machine.exec("yes", timeout=60, max_output=ROOM)
     assert flood.exit_code == 137
     assert b"too much output" in flood.output
-    machine.exec("bomb() { bomb | bomb; }; bomb", timeout=3, max_output=ROOM)
     assert machine.exec("echo alive", timeout=30, max_output=ROOM).output == b"alive\n"
 
 
