@@ -163,6 +163,35 @@ def test_dry_run_estimates_and_writes_nothing(perdure: Perdure, folder: Path) ->
     assert sorted(path.name for path in folder.iterdir()) == ["counter.toml"]
 
 
+WINDOWED = """
+from perdure.models.scripted import ScriptedModel
+
+
+class Windowed(ScriptedModel):
+    def __init__(self, *, context_window: int = 300) -> None:
+        super().__init__(["Action: done"])
+"""
+
+
+def test_the_estimate_keeps_to_the_context_window(perdure: Perdure, folder: Path) -> None:
+    (folder / "windowed.py").write_text(WINDOWED)
+    estimated = []
+    for parameters in ("", ", context_window=5000", ", context_window=100000"):
+        model = f'models.default={{provider="windowed.py:Windowed"{parameters}}}'
+        arguments = ["--dry-run", "--set", "agent.kind=model", "--set", model, "--limit", "1"]
+        estimated.append(facts(perdure, *arguments))
+    small, middle, large = estimated
+    assert [body["context_window"] for body in estimated] == [300, 5000, 100000]
+    first = large["first_prompt_tokens"]
+    assert isinstance(first, int)
+    assert small["prompt_tokens_at_most"] == first + 31 * 300
+    assert small["completion_tokens_at_most"] == 32 * 300
+    assert middle["prompt_tokens_at_most"] == sum(min(first + t * 1512, 5000) for t in range(32))
+    assert large["prompt_tokens_at_most"] == sum(first + t * 1512 for t in range(32))
+    shown = perdure("run", "counter.toml", *arguments[:3], "--set", model).stdout
+    assert "prompts of 100,000" in shown
+
+
 def test_first_prompt_is_what_the_run_then_sends(perdure: Perdure) -> None:
     estimated = facts(perdure, "--dry-run", "--set", "agent.kind=model")["first_prompt_tokens"]
     tokens = facts(perdure, "--set", "agent.kind=model")["tokens"]
