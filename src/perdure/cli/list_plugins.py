@@ -45,9 +45,7 @@ def _listing(text: str) -> Listing:
 def list_plugins(
     what: Annotated[
         Listing | None,
-        typer.Argument(
-            parser=_listing, metavar="WHAT", help=f"One of {', '.join(Listing)}; all by default."
-        ),
+        typer.Argument(parser=_listing, metavar="WHAT", help=f"One of {', '.join(Listing)}; all by default."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")] = False,
 ) -> None:
