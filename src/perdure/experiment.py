@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -246,8 +247,9 @@ class Experiment:
 
     def _handle(self, caller: str, model: str) -> ModelHandle:
         if model not in self.config.models:
-            known = ", ".join(sorted(self.config.models)) or "none; add a [models.NAME] section"
-            raise ConfigError(f"no model is named {model!r}; choose one of: {known}")
+            known = ", ".join(sorted(self.config.models))
+            choices = f"choose one of: {known}" if known else f"add a [models.{model}] section"
+            raise ConfigError(f"no model is named {model!r}; {choices}")
         return self.pool.caller(caller, model)
 
     def _identity(self) -> dict[str, JSON]:
@@ -271,6 +273,11 @@ def make_schedule(environment: Environment, config: RunConfig) -> list[Trial]:
         if unknown:
             some = ", ".join(known[:8]) + (", …" if len(known) > 8 else "")
             raise ConfigError(f"tasks: {environment.name!r} has no task {unknown[0]!r}; it has: {some}")
+        twice = [task for task, count in Counter(config.tasks).items() if count > 1]
+        if twice:
+            raise ConfigError(
+                f"tasks: {twice[0]!r} is there twice; execution.repeat plays tasks several times"
+            )
         ids = config.tasks
     if config.execution.limit is not None:
         ids = ids[: config.execution.limit]

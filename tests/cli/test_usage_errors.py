@@ -36,6 +36,11 @@ CASES = {
         ["run", "counter.toml", "--set", "agent.kind=model", "--set", "agent.model=gpt"],
         "no model is named 'gpt'; choose one of: default",
     ),
+    "no model at all": (
+        ["run", "counter.toml", "--set", "models={}", "--set", "agent.kind=model"],
+        "no model is named 'default'; add a [models.default] section",
+    ),
+    "task given twice": (["run", "counter.toml", "--tasks", "3,1,3"], "tasks: '3' is there twice"),
     "unknown task": (["run", "counter.toml", "--tasks", "99"], "has no task '99'; it has: 0, 1, 2, 3, 4, 5"),
     "broken set": (["run", "counter.toml", "--set", "seed"], "--set 'seed': expected key.path=value"),
     "out is a file": (

@@ -166,7 +166,7 @@ def test_mistakes_are_found_before_anything_is_written(tmp_path: Path) -> None:
         (['tasks=["0", "9"]'], "tasks: 'counter' has no task '9'; it has: 0, 1"),
         (
             ["agent.kind=model"],
-            "no model is named 'default'; choose one of: none; add a [models.NAME] section",
+            "no model is named 'default'; add a [models.default] section",
         ),
         (
             ["agent.kind=model", "agent.strategy.name=telepathy", "models.default.provider=scripted"],
