@@ -89,6 +89,8 @@ class Context:
     scopes: int = 0
     locked_table: str | None = None
     """Target of an UPDATE or DELETE, which subqueries may not read (1093)."""
+    reads_target: bool = False
+    """A subquery reads it: refused once every name is resolved, as MySQL does."""
 
 
 @dataclass

@@ -13,7 +13,6 @@ from perdure.environments.database.sqlite.expressions import emit
 from perdure.environments.database.sqlite.failure import (
     SqlFailure,
     syntax_error,
-    target_in_subquery,
     unknown_column,
     unknown_table,
 )
@@ -111,7 +110,7 @@ def _table(node: exp.Table, scope: Scope) -> tuple[str, Source]:
         raise unknown_table(database, name)
     table = schema.table(name)
     if scope.context.locked_table == name:
-        raise target_in_subquery(name)
+        scope.context.reads_target = True
     quoted = quote_name(alias)
     columns = tuple(
         SourceColumn(
