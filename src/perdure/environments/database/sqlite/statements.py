@@ -23,6 +23,7 @@ from perdure.environments.database.sqlite.select import emit_select
 from perdure.environments.database.sqlite.sources import is_dual
 
 SYSTEM_DATABASES = frozenset({"information_schema", "mysql", "performance_schema", "sys"})
+_SERVER_WIDE = frozenset({"GLOBAL", "PERSIST", "PERSIST_ONLY"})
 
 
 def plan_tree(tree: exp.Expression, schema: Schema) -> Plan:
@@ -86,6 +87,12 @@ def _nothing(tree: exp.Expression, schema: Schema) -> Plan:
     return Nothing()
 
 
+def _set(tree: exp.Expression, schema: Schema) -> Plan:
+    if any(str(item.args.get("kind") or "").upper() in _SERVER_WIDE for item in tree.expressions):
+        raise denied("SUPER or SYSTEM_VARIABLES_ADMIN")
+    return Nothing()
+
+
 def _describe(tree: exp.Expression, schema: Schema) -> Plan:
     if not isinstance(tree.this, exp.Table):
         raise unsupported("EXPLAIN")
@@ -107,7 +114,7 @@ _PLANNERS: dict[type[exp.Expression], Callable[[exp.Expression, Schema], Plan]] 
     exp.Show: definitions.plan_show,
     exp.Describe: _describe,
     exp.Use: _use,
-    exp.Set: _nothing,
+    exp.Set: _set,
     exp.Transaction: _nothing,
     exp.Commit: _nothing,
     exp.Rollback: _nothing,
