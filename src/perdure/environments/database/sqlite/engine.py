@@ -67,13 +67,16 @@ def _authorize(action: int, first: str | None, second: str | None, *_: str | Non
 class SqliteEngine:
     """`SqlEngine` on SQLite. Not safe for use by two threads at once.
 
-    `timeout` in seconds ends a statement; `max_rows` bounds what one result set hands out.
+    `timeout` in seconds ends a statement; `max_rows` bounds what one result set hands out; `schema` names an
+    empty database, where the first table is not to do so.
     """
 
-    def __init__(self, *, timeout: float = 5.0, max_rows: int = 10_000) -> None:
+    def __init__(
+        self, *, timeout: float = 5.0, max_rows: int = 10_000, schema: Schema | None = None
+    ) -> None:
         self._timeout = timeout
         self._max_rows = max_rows
-        self._schema = Schema()
+        self._schema = schema or Schema()
         self._declared: TableDef | None = None
         self._failure: SqlFailure | None = None
         self._deadline = float("inf")
