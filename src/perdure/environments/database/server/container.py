@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import secrets
 import ssl
+import sys
 import time
 from typing import Any
 
 from perdure.environments.database.server.address import Address
-from perdure.environments.database.server.link import MODE, Link
+from perdure.environments.database.server.link import MODE, Link, knock
 from perdure.errors import EnvironmentUnavailable, MissingExtra
 
 IMAGE = "mysql:8.4"
@@ -30,6 +31,7 @@ class MysqlContainer:
         self._container: Any = None
         self._attached: Any = None
         try:
+            _find_docker(docker)
             self._client = docker.from_env()
             self._have_image(image, docker.errors.ImageNotFound)
             self.address = self._start(image)
@@ -107,6 +109,13 @@ def _client_library() -> Any:
     except ImportError:
         raise MissingExtra("the Docker client", "pip install 'perdure[docker,mysql]'") from None
     return docker
+
+
+def _find_docker(docker: Any) -> None:
+    """Raise OSError when nobody listens: the client would leave its half-made socket open."""
+    address = docker.utils.parse_host(docker.utils.kwargs_from_env().get("base_url"), sys.platform == "win32")
+    if "unix://" in address:
+        knock(address.partition("unix://")[2])
 
 
 def _own_certificate() -> ssl.SSLContext:

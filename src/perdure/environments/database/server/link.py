@@ -57,7 +57,7 @@ class Link:
             options["unix_socket"] = address.socket
         try:
             if address.socket is not None:
-                _knock(address.socket)
+                knock(address.socket)
             self._connection = pymysql.connect(
                 host=address.host,
                 port=address.port,
@@ -165,7 +165,7 @@ class Link:
         return StatementRefused(server_error(code, _message(error)))
 
 
-def _knock(path: str) -> None:
+def knock(path: str) -> None:
     """Raise OSError when nobody listens: the driver would leave its half-made socket open."""
     with socket.socket(socket.AF_UNIX) as probe:
         probe.settimeout(CONNECT_SECONDS)

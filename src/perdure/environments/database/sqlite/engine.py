@@ -71,9 +71,7 @@ class SqliteEngine:
     empty database, where the first table is not to do so.
     """
 
-    def __init__(
-        self, *, timeout: float = 5.0, max_rows: int = 10_000, schema: Schema | None = None
-    ) -> None:
+    def __init__(self, *, timeout: float = 5.0, max_rows: int = 10_000, schema: Schema | None = None) -> None:
         self._timeout = timeout
         self._max_rows = max_rows
         self._schema = schema or Schema()

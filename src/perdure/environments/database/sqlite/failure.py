@@ -48,6 +48,16 @@ def unknown_function(database: str, name: str) -> SqlFailure:
     return SqlFailure(1305, "42000", f"FUNCTION {database}.{name} does not exist")
 
 
+def not_native(database: str, name: str) -> SqlFailure:
+    """1630: a space before the parenthesis makes the name of a native function somebody's own."""
+    return SqlFailure(
+        1630,
+        "42000",
+        f"FUNCTION {database}.{name} does not exist. Check the 'Function Name Parsing and Resolution' "
+        "section in the Reference Manual",
+    )
+
+
 def wrong_argument_count(name: str) -> SqlFailure:
     """1582."""
     return SqlFailure(1582, "42000", f"Incorrect parameter count in the call to native function '{name}'")

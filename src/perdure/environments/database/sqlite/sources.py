@@ -16,6 +16,7 @@ from perdure.environments.database.sqlite.failure import (
     unknown_column,
     unknown_table,
 )
+from perdure.environments.database.sqlite.information_schema import DATABASE, system_table
 from perdure.environments.database.sqlite.kinds import Kind
 from perdure.environments.database.sqlite.marking import mysql_text
 from perdure.environments.database.sqlite.operands import as_condition, quote_name
@@ -106,6 +107,8 @@ def _table(node: exp.Table, scope: Scope) -> tuple[str, Source]:
             return text, _source(alias, cte.names, cte.kinds, "1")
         return _numbered(cte.sql, alias), _source(alias, cte.names, cte.kinds)
     schema = scope.context.schema
+    if database.lower() == DATABASE:
+        return system_table(name, alias, schema)
     if database and database != schema.database:
         raise unknown_table(database, name)
     table = schema.table(name)

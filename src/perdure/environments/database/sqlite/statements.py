@@ -14,6 +14,7 @@ from perdure.environments.database.sqlite.failure import (
     unknown_table,
     unsupported,
 )
+from perdure.environments.database.sqlite.information_schema import DATABASE
 from perdure.environments.database.sqlite.marking import mysql_text
 from perdure.environments.database.sqlite.plan import Nothing, Plan, Query
 from perdure.environments.database.sqlite.queries import add_ctes, emit_query, new_context
@@ -50,6 +51,8 @@ def check_tables(tree: exp.Expression, schema: Schema) -> None:
         database, name = table.db, table.name
         if (not database and name in named) or is_dual(table):
             continue
+        if database.lower() == DATABASE:
+            continue  # it is looked at when its columns are known
         if database and database != schema.database:
             known = database.lower() in SYSTEM_DATABASES
             raise unknown_table(database, name) if known else unknown_database(database)
@@ -100,7 +103,8 @@ def _describe(tree: exp.Expression, schema: Schema) -> Plan:
 
 
 def _command(tree: exp.Expression, schema: Schema) -> Plan:
-    raise denied(str(tree.this).upper())
+    verb = str(tree.this).upper()
+    raise syntax_error(verb) if verb in ("SHOW", "DESCRIBE", "DESC") else denied(verb)
 
 
 _PLANNERS: dict[type[exp.Expression], Callable[[exp.Expression, Schema], Plan]] = {
