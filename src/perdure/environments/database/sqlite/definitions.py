@@ -22,7 +22,13 @@ from perdure.environments.database.sqlite.plan import (
     Rebuild,
 )
 from perdure.environments.database.sqlite.queries import emit_query, new_context
-from perdure.environments.database.sqlite.schema import COLLATION, ColumnDef, Schema, TableDef
+from perdure.environments.database.sqlite.schema import (
+    COLLATION,
+    CURRENT_TIMESTAMP,
+    ColumnDef,
+    Schema,
+    TableDef,
+)
 from perdure.environments.database.sqlite.scope import Scope
 from perdure.environments.database.sqlite.sources import check_distinct_names
 
@@ -115,6 +121,8 @@ def _column(node: exp.ColumnDef) -> ColumnDef:
             column = replace(column, collation=rule.this.name)
         elif isinstance(rule, exp.AutoIncrementColumnConstraint):
             column = replace(column, auto_increment=True)
+        elif isinstance(rule, exp.DefaultColumnConstraint) and isinstance(rule.this, exp.CurrentTimestamp):
+            column = replace(column, default=CURRENT_TIMESTAMP)
         elif isinstance(rule, exp.DefaultColumnConstraint) and isinstance(rule.this, exp.Literal):
             column = replace(column, default=rule.this.sql("sqlite"))
     return column
@@ -205,7 +213,7 @@ def describe(name: str, schema: Schema) -> Answer:
             "YES" if column.nullable else "NO",
             column.shown_key,
             column.shown_default,
-            "auto_increment" if column.auto_increment else "",
+            column.shown_extra,
         )
         for column in table.columns
     )

@@ -28,7 +28,7 @@ from perdure.environments.database.sqlite.plan import (
     Update,
     plan_statement,
 )
-from perdure.environments.database.sqlite.schema import ColumnDef, Schema, TableDef
+from perdure.environments.database.sqlite.schema import CURRENT_TIMESTAMP, ColumnDef, Schema, TableDef
 from perdure.environments.database.sqlite.storage import Cell, are_plain, from_cells, to_cell
 from perdure.environments.database.sqlite.text_functions import TEXT_FUNCTIONS, collate
 
@@ -288,6 +288,9 @@ class SqliteEngine:
             if not column.nullable:
                 raise SqlFailure(1364, "HY000", f"Field '{column.name}' doesn't have a default value")
             return None
+        if column.default == CURRENT_TIMESTAMP:
+            moment: Cell = self._connection.execute("SELECT my_now()").fetchone()[0]
+            return to_cell(moment, TEXT, column, 1)
         return to_cell(column.default.strip("'"), TEXT, column, 1)
 
     def _update(self, plan: Update) -> int:

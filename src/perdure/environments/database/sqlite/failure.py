@@ -33,6 +33,21 @@ def ambiguous_column(name: str, clause: str) -> SqlFailure:
     return SqlFailure(1052, "23000", f"Column '{name}' in {clause} is ambiguous")
 
 
+def unusable_reference(name: str, why: str) -> SqlFailure:
+    """1247."""
+    return SqlFailure(1247, "42S22", f"Reference '{name}' not supported ({why})")
+
+
+def order_aggregates(position: int) -> SqlFailure:
+    """3029."""
+    return SqlFailure(
+        3029,
+        "HY000",
+        f"Expression #{position} of ORDER BY contains aggregate function and applies to the result of a "
+        "non-aggregated query",
+    )
+
+
 def unknown_table(database: str, name: str) -> SqlFailure:
     """1146."""
     return SqlFailure(1146, "42S02", f"Table '{database}.{name}' doesn't exist")

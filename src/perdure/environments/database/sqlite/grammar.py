@@ -20,7 +20,7 @@ _CAST_TYPES = frozenset(
 
 def check_grammar(tree: exp.Expression) -> None:
     """Raise SqlFailure for what is wrong whatever the tables are; the errors of syntax come first."""
-    nodes = list(tree.walk())
+    nodes = [node for node in tree.walk() if isinstance(node, exp.Expression)]
     for table in (_SYNTAX, _MEANING):
         for node in nodes:
             check = table.get(type(node))

@@ -127,7 +127,7 @@ def _column(schema: Schema, table: TableDef, column: ColumnDef, position: int) -
         *("YES" if column.nullable else "NO", kind, length, octets, *numbers),
         0 if kind in ("datetime", "timestamp", "time") else None,
         *((CHARACTER_SET, column.collation) if is_text else (None, None)),
-        *(column.type.lower(), column.shown_key, "auto_increment" if column.auto_increment else ""),
+        *(column.type.lower(), column.shown_key, column.shown_extra),
         *(_PRIVILEGES, "", "", None),
     )
 

@@ -8,6 +8,7 @@ from typing import Literal
 from perdure.environments.database.sqlite.failure import unknown_table
 from perdure.environments.database.sqlite.kinds import Kind, column_kind
 
+CURRENT_TIMESTAMP = "CURRENT_TIMESTAMP"
 COLLATION = "utf8mb4_0900_ai_ci"
 """MySQL 8's default."""
 
@@ -33,6 +34,13 @@ class ColumnDef:
     def shown_key(self) -> str:
         """What DESCRIBE says about its keys."""
         return "PRI" if self.key else self.index
+
+    @property
+    def shown_extra(self) -> str:
+        """What DESCRIBE says in its last column."""
+        if self.auto_increment:
+            return "auto_increment"
+        return "DEFAULT_GENERATED" if self.default == CURRENT_TIMESTAMP else ""
 
     @property
     def shown_default(self) -> str | None:

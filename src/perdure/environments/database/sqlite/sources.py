@@ -115,9 +115,15 @@ def _table(node: exp.Table, scope: Scope) -> tuple[str, Source]:
     if scope.context.locked_table == name:
         scope.context.reads_target = True
     quoted = quote_name(alias)
+    alone = sum(column.key for column in table.columns) == 1
     columns = tuple(
         SourceColumn(
-            c.name, c.kind, f"{quoted}.{quote_name(c.name)}", f"{schema.database}.{alias}.{c.name}", c.key
+            c.name,
+            c.kind,
+            f"{quoted}.{quote_name(c.name)}",
+            f"{schema.database}.{alias}.{c.name}",
+            c.key,
+            "whole" if c.key and alone else "covering" if c.index else "",
         )
         for c in table.columns
     )
