@@ -321,14 +321,12 @@ def main() -> None:
     seconds = time.perf_counter() - started
     print(f"mysql fidelity: {len(pairs)} pairs in {seconds:.1f} s; target >= {TARGET:.0%} each")
     for name, right, total in figures(agreement):
-        print(
-            f"{name}: {right}/{total} = {right / max(total, 1):.4f}; ratio {right / max(total, 1) / TARGET:.4f}"
-        )
+        share = right / max(total, 1)
+        print(f"{name}: {right}/{total} = {share:.4f}; ratio {share / TARGET:.4f}")
     print(
-        f"for information: {agreement.results_in_order}/{agreement.results} results in the same order, ",
-        end="",
+        f"for information: {agreement.results_in_order}/{agreement.results} results in the same order, "
+        f"{agreement.messages_equal}/{agreement.errors} messages word for word"
     )
-    print(f"{agreement.messages_equal}/{agreement.errors} messages word for word")
     kinds = Counter(kind for kind, _, _ in agreement.misses)
     print("; ".join(f"{kind}: {count}" for kind, count in kinds.most_common()))
     if "--misses" in sys.argv:

@@ -178,7 +178,9 @@ class DatabaseEnvironment(Environment):
         if self._as_paper:
             right = paper_answer_is_right(self._answer or "", truth)
         else:
-            right = answer_is_right(self._answer, truth, ordered=orders_its_result(task.sql))
+            right = answer_is_right(
+                self._answer, truth, ordered=orders_its_result(task.sql), loose=task.loose
+            )
         return self._verdict(right, {})
 
     def _grade_table(self, task: DatabaseTask) -> Evaluation:
