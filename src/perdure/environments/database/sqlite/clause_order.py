@@ -83,21 +83,13 @@ def _first_word(tokens: Sequence[Token], index: int) -> Token:
 
 def _is_foreign(tokens: Sequence[Token], index: int) -> bool:
     """`IS [NOT] DISTINCT FROM`, and `COUNT (*)` with a space."""
-    token, before = tokens[index], tokens[index - 1] if index else None
-    if token.token_type == TokenType.DISTINCT and before is not None:
-        earlier = tokens[index - 2] if index > 1 else None
-        after_is = before.token_type == TokenType.IS
-        after_is_not = (
-            before.token_type == TokenType.NOT and earlier is not None and earlier.token_type == TokenType.IS
-        )
-        return after_is or after_is_not
-    return (
-        token.token_type in _NATIVE_ONLY
-        and index > 1
-        and before is not None
-        and before.token_type == TokenType.L_PAREN
-        and is_spaced_call(tokens, index - 2)
-    )
+    if tokens[index].token_type not in _NATIVE_ONLY or index < 2:
+        return False
+    before, earlier = tokens[index - 1].token_type, tokens[index - 2].token_type
+    if before == TokenType.L_PAREN:
+        return is_spaced_call(tokens, index - 2)
+    negated = before == TokenType.NOT and earlier == TokenType.IS
+    return tokens[index].token_type == TokenType.DISTINCT and (before == TokenType.IS or negated)
 
 
 def _lacks_is(tokens: Sequence[Token], index: int) -> bool:

@@ -231,7 +231,7 @@ def plan_show(node: exp.Expression, schema: Schema) -> Plan:
     if what == "DATABASES":
         return Answer(("Database",), tuple((name,) for name in sorted((DATABASE, schema.database))))
     if what == "COLUMNS" and isinstance(target, exp.Expression):
-        return describe(target.name, schema)
+        return describe(target.name.lower() if schema.fold_names else target.name, schema)
     if what == "CREATE TABLE" and isinstance(target, exp.Expression):
         table = schema.table(target.name)
         lines = ",\n".join(f"  `{c.name}` {c.type.lower()}" for c in table.columns)
