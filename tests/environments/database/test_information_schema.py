@@ -8,8 +8,8 @@ from perdure.environments.database.sqlite.engine import SqliteEngine
 
 TABLE = (
     "CREATE TABLE visits (id INT NOT NULL AUTO_INCREMENT, guest VARCHAR(20) DEFAULT 'nobody', "
-    "fee DECIMAL(8,2), stay FLOAT(4,1), at TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP, code INT, note TEXT, "
-    "PRIMARY KEY (id), KEY by_guest (guest), UNIQUE KEY by_code (code)) COLLATE=utf8mb4_general_ci"
+    "fee DECIMAL(8,2), stay FLOAT(4,1), at TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP, code INT, "
+    "note TEXT, PRIMARY KEY (id), KEY by_guest (guest), UNIQUE KEY by_code (code)) COLLATE=utf8mb4_general_ci"
 )
 
 
