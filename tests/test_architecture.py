@@ -64,6 +64,7 @@ ACROSS = {
     ("environments", "sandboxes"),
     ("environments", "metrics"),
     ("callbacks", "metrics"),
+    ("conformance", "environments"),
     ("strategies", "state"),
 }
 """The only imports from one kind of plugin to another."""
