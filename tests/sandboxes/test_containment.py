@@ -155,9 +155,12 @@ def test_cpu_time() -> None:
 def test_background_process_that_outlives_its_command_ends_with_the_sandbox() -> None:
     need_bubblewrap()
     made = BubblewrapSandbox()
-    run(made, "setsid nohup sleep 98765 > /dev/null 2>&1 &")
-    assert run(made, "pgrep -c sleep").output == b"1\n"
-    made.close()
+    try:
+        run(made, "setsid nohup sleep 98765 > /dev/null 2>&1 &")
+        # The process is there at once, the program in it a moment later.
+        assert run(made, "until pgrep sleep; do :; done").output
+    finally:
+        made.close()
     assert not commands_with("98765")
 
 

@@ -48,14 +48,21 @@ def helpers_of(owner: int) -> list[int]:
     return with_mark(f'"owner": {owner}}}')
 
 
-def mount_namespaces() -> set[str]:
-    names = set()
-    for path in Path("/proc").glob("[0-9]*/ns/mnt"):
+def descendants(process: int) -> list[int]:
+    """Every process below this one. Others on this machine may run sandboxes of their own meanwhile."""
+    parents = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
         try:
-            names.add(os.readlink(path))
+            parents[int(path.parent.name)] = int(path.read_text().rpartition(")")[2].split()[1])
         except OSError:
             continue
-    return names
+    below, found = [process], []
+    while below:
+        parent = below.pop()
+        children = [child for child, its in parents.items() if its == parent]
+        found += children
+        below += children
+    return found
 
 
 def eventually(condition: Callable[[], object]) -> bool:
@@ -70,9 +77,11 @@ def eventually(condition: Callable[[], object]) -> bool:
 def play(tasks: int) -> None:
     need_bubblewrap()
     BubblewrapSandbox().close()
-    mounts, namespaces = Path("/proc/mounts").read_text(), mount_namespaces()
+    mounts = Path("/proc/mounts").read_text()
     helpers = helpers_of(os.getpid())
     assert len(helpers) == 1
+    kept = descendants(helpers[0])
+    assert len(kept) < 4
     for number in range(tasks):
         machine = BubblewrapSandbox()
         try:
@@ -86,7 +95,7 @@ def play(tasks: int) -> None:
     assert not sleepers("4000"), "processes are left"
     assert helpers_of(os.getpid()) == helpers
     assert Path("/proc/mounts").read_text() == mounts
-    assert mount_namespaces() <= namespaces
+    assert descendants(helpers[0]) == kept
 
 
 def test_nothing_is_left_after_some_tasks() -> None:
