@@ -17,6 +17,9 @@ needs_local = pytest.mark.skipif(not LOCAL, reason="the local model runtime or i
 
 
 @needs_local
+LONG = ("full history", "last 3 turns", "structured state")
+
+
 def test_three_agents_then_resumed(perdure: Perdure, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(quickstart, "MODEL_TASKS", 1)
     monkeypatch.setattr(quickstart, "MODEL_TOKENS", 8)
@@ -33,7 +36,14 @@ def test_three_agents_then_resumed(perdure: Perdure, folder: Path, monkeypatch: 
     assert "tasks · success" in first.stderr
 
     before = {path: path.read_bytes() for path in (folder / "quickstart").rglob("sessions.jsonl")}
-    assert len(before) == 3
+    assert len(before) == 6
+    scores = {
+        name: float(line.removeprefix(name).split()[0])
+        for line in first.stdout.splitlines()
+        for name in LONG
+        if line.startswith(name)
+    }
+    assert scores == pytest.approx({"full history": 1.0, "last 3 turns": 0.06, "structured state": 1.0}, abs=0.1)
     monkeypatch.setitem(sys.modules, "xllamacpp", None)  # nothing is asked of a model again
     assert perdure("quickstart", "--quiet").stdout == first.stdout
     assert {path: path.read_bytes() for path in before} == before

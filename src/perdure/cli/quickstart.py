@@ -21,6 +21,13 @@ CONFIG = "model.toml"
 MODEL_TASKS = 3
 MODEL_TOKENS = 96
 """Three tasks and short replies keep real inference on one thread well below three minutes."""
+HORIZON = 100
+STRATEGIES = {
+    "full_history": {"name": "full_history"},
+    "last_3_turns": {"name": "sliding_window", "turns": 3},
+    "structured_state": {"name": "structured_state"},
+}
+"""What an agent sees of a task of a hundred steps: everything, the end, or a state."""
 
 
 def quickstart(
@@ -28,10 +35,12 @@ def quickstart(
     as_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")] = False,
 ) -> None:
-    """Run three agents over database tasks: offline, without a key, in under three minutes.
+    """Run real agents over real tasks, short and long: offline, without a key, in under three minutes.
 
-    The oracle and the do-nothing agent play all shipped tasks; a small language model inside this process
-    plays a few. The same command resumes, or shows the finished runs again at once.
+    Short tasks: the oracle and the do-nothing agent play all shipped database tasks; a small language model
+    inside this process plays a few. Long tasks: a perfect reader plays a hundred steps of a warehouse under
+    three context strategies, so that what differs is only what its prompt contains. The same command resumes,
+    or shows the finished runs again at once.
     """
     from perdure.errors import MissingExtra
     from perdure.reports.facts import to_json
@@ -46,10 +55,11 @@ def quickstart(
             facts.append(_play(config, quiet=quiet))
         except MissingExtra as error:
             missing = str(error)
+    horizon = [_play_long(name, config, quiet=quiet) for name, config in _long_configs(out).items()]
     if as_json:
-        typer.echo(to_json({"runs": facts, "missing": missing or None}))
+        typer.echo(to_json({"runs": facts, "long": horizon, "missing": missing or None}))
         return
-    _print(facts, missing, out)
+    _print(facts, horizon, missing, out)
 
 
 def _configs(out: Path) -> dict[str, dict[str, JSON]]:
@@ -74,6 +84,34 @@ def _configs(out: Path) -> dict[str, dict[str, JSON]]:
     return {**scripted, "model": model}
 
 
+def _long_configs(out: Path) -> dict[str, dict[str, JSON]]:
+    """One configuration a strategy: the same warehouse, the same reader."""
+    return {
+        name: {
+            "name": f"quickstart-{name}",
+            "environment": {"name": "warehouse", "horizon": HORIZON, "tasks": 3, "profile": "growth"},
+            "agent": {"kind": "model", "model": "reader", "strategy": strategy},
+            "models": {"reader": {"provider": "perfect_reader", "environment": "warehouse"}},
+            "execution": {"out": str(out / name)},
+        }
+        for name, strategy in STRATEGIES.items()
+    }
+
+
+def _play_long(name: str, config: Mapping[str, JSON], *, quiet: bool) -> dict[str, JSON]:
+    """Run or resume one of them; what its row shows."""
+    from perdure.config import load_config
+    from perdure.experiment import Experiment
+    from perdure.reports.sweep_table import growth_facts
+    from perdure.run import Run
+
+    if not quiet:
+        typer.echo(f"{name.replace('_', ' ')} …", err=True)
+    with Experiment(load_config(config)) as experiment, resumable(experiment.folder):
+        experiment.run()
+        return {"run": name.replace("_", " "), "error": None, **growth_facts(Run(experiment.folder))}
+
+
 def _play(config: Mapping[str, JSON], *, quiet: bool) -> dict[str, JSON]:
     """Run or resume one of them."""
     from perdure.config import load_config
@@ -89,10 +127,10 @@ def _play(config: Mapping[str, JSON], *, quiet: bool) -> dict[str, JSON]:
         return run_facts(Run(experiment.folder))
 
 
-def _print(facts: list[dict[str, JSON]], missing: str, out: Path) -> None:
+def _print(facts: list[dict[str, JSON]], horizon: list[dict[str, JSON]], missing: str, out: Path) -> None:
     from perdure.cli.console import print_tables
 
-    print_tables([_table(facts)])
+    print_tables([_table(facts), _long_table(horizon)])
     if missing:
         typer.echo(f"The language model did not run: {missing}\nThen run `perdure quickstart` again.\n")
     else:
@@ -123,6 +161,31 @@ def _write_config(out: Path) -> None:
     if not path.exists():
         template = files("perdure.cli").joinpath("templates", "quickstart_model.toml.template")
         replace_atomically(path, template.read_text("utf-8"))
+
+
+def _long_table(horizon: list[dict[str, JSON]]) -> Table:
+    from perdure.reports.table import make_table
+
+    columns = {
+        "what the prompt holds": False,
+        "score": True,
+        "prompt mean": True,
+        "prompt max": True,
+        "growth": True,
+    }
+    rows = [
+        [
+            row["run"],
+            f"{row['score']:.2f}",
+            f"{row['prompt_mean']:,.0f}",
+            f"{row['prompt_max']:,}",
+            f"T^{row['growth_exponent']['value']:.2f}" if row["growth_exponent"] else "–",
+        ]
+        for row in horizon
+    ]
+    return make_table(
+        f"Warehouse, {HORIZON} steps: tokens of a prompt, and how all of them grow", columns, rows
+    )
 
 
 def _table(facts: list[dict[str, JSON]]) -> Table:

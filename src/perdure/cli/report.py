@@ -41,9 +41,23 @@ def report(
 
 
 def _tables(facts: list[dict[str, JSON]]) -> list[Table | None]:
-    from perdure.reports.run_tables import comparison_table, metrics_table, skills_table, statuses_table
+    from perdure.reports.patches import patches_table
+    from perdure.reports.run_tables import (
+        comparison_table,
+        labels,
+        metrics_table,
+        skills_table,
+        statuses_table,
+    )
 
-    return [comparison_table(facts), statuses_table(facts), skills_table(facts), metrics_table(facts)]
+    patches = patches_table(facts, labels(facts))
+    return [
+        comparison_table(facts),
+        statuses_table(facts),
+        skills_table(facts),
+        metrics_table(facts),
+        patches,
+    ]
 
 
 def _print_markdown(facts: list[dict[str, JSON]]) -> None:

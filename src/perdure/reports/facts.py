@@ -12,6 +12,7 @@ from perdure.metrics.success import wilson_interval
 from perdure.metrics.summary import RunSummary
 from perdure.reports.costs import run_cost
 from perdure.reports.floors import read_floors
+from perdure.reports.patches import patch_facts
 from perdure.run import Run
 from perdure.session import SessionRecord
 from perdure.types import JSON, SessionStatus
@@ -43,6 +44,7 @@ def run_facts(run: Run) -> dict[str, JSON]:
         "reasons": commonest_reasons(run.records()),
         "finished": not unfinished,
         **summary_facts(run.summary(), run_cost(config, run.reader.ledger())),
+        "patches": patch_facts(run),
         "floors": read_floors(run.folder),
         # Metrics of an earlier, shorter schedule would describe other sessions.
         "metrics": {} if unfinished else dict(run.metrics),
