@@ -41,12 +41,13 @@ class Estimate:
 def estimate(experiment: Experiment) -> Estimate:
     """Open every task once and measure the prompt of its first call; O(tasks). Raises UsageError."""
     agent = experiment.agent()
-    tasks = list(dict.fromkeys(trial.task_id for trial in experiment.schedule))
-    sessions = len(experiment.schedule)
+    trials = experiment.trials
+    tasks = list(dict.fromkeys(trial.task_id for trial in trials))
+    sessions = len(trials)
     if not isinstance(agent, ModelAgent):
         return Estimate(sessions, len(tasks), 0, 0, 0, 0, 0, 0, None, None)
     first = {task: _first_prompt_tokens(experiment, agent, task) for task in tasks}
-    prompts = sum(first[trial.task_id] for trial in experiment.schedule)
+    prompts = sum(first[trial.task_id] for trial in trials)
     turns = experiment.limits.max_turns
     reply = experiment.config.agent.sampling.max_tokens or REPLY_TOKENS
     # Turn t (from 0) shows the opening and t exchanges: 0 + 1 + … + (turns - 1) exchanges in all.

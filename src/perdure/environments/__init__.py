@@ -9,4 +9,9 @@ The package of an environment offers, beside its class:
                             own parameters, as far as it names them
     normal_form(action)     one spelling for actions that do the same, for voting; None for an invalid action
     normalise(text)         an observation without what legitimately differs between two runs, for replay
+
+It may offer more:
+
+    task_skills(…)          the skills of every task by id, for orders and curves by skill; takes parameters
+                            as the oracle does
 """

@@ -58,6 +58,11 @@ def load_tasks(path: Path | None = None) -> TaskSet:
     return TaskSet(_read_entries(content, where), blake2b(raw, digest_size=6).hexdigest())
 
 
+def task_skills(*, tasks: Path | None = None) -> dict[str, tuple[str, ...]]:
+    """The skills of every task by id. Raises ConfigError for a bad task file."""
+    return {id_: task.skills for id_, task in load_tasks(tasks).tasks.items()}
+
+
 def _read_entries(content: JSON, where: str) -> dict[str, DatabaseTask]:
     if isinstance(content, list):
         content = {_entry_id(entry, i): entry for i, entry in enumerate(content)}
