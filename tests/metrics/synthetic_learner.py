@@ -1,8 +1,8 @@
 """A learner whose gain, forgetting and transfer are known in closed form, drawn trial by trial.
 
 Groups are learned in blocks. A task of a group not yet learned is solved with START + SPREAD * (share of the
-groups learned so far), one just learned with LEARNED, and each block after that takes LOSS away. A run adds an
-effect of its own, of mean zero, to every probability: trials of one run depend on each other.
+groups learned so far), one just learned with LEARNED, and each block after that takes LOSS away.
+A run adds an effect of its own, of mean zero, to every probability: its trials depend on each other.
 """
 
 from __future__ import annotations
@@ -71,9 +71,8 @@ class SyntheticLearner:
         self, draw: np.random.Generator, *, learns: bool = True, effect: float = 0.0
     ) -> list[SessionRecord]:
         """One stream over all groups, with memory or without."""
-        chances = [
-            START + effect + (SPREAD * group / self.groups if learns else 0) for group in range(self.groups)
-        ]
+        spread = SPREAD / self.groups if learns else 0.0
+        chances = [START + effect + spread * group for group in range(self.groups)]
         solved = draw.random((self.groups, self.tasks)) < np.array(chances)[:, None]
         return [record(str(i), bool(hit)) for i, hit in enumerate(solved.ravel())]
 
