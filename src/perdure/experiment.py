@@ -100,6 +100,11 @@ class Experiment:
         text: str = self._normalise(observation)
         return text
 
+    def check(self) -> None:
+        """Build what a run builds first. Raises UsageError where the configuration does not allow it."""
+        with closing(self._callbacks()):
+            self.agent()
+
     def close(self) -> None:
         """Free the environment and the models. Idempotent."""
         self.environment.release()

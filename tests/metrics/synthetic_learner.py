@@ -58,7 +58,7 @@ class SyntheticLearner:
 
     @property
     def gain(self) -> float:
-        """Of a stream in which each task is played once its group's transfer is there, before it is learned."""
+        """Of a stream whose tasks are played with the transfer to their group, before it is learned."""
         return fmean(SPREAD * group / self.groups for group in range(self.groups))
 
     def matrix(self, draw: np.random.Generator) -> list[list[float]]:

@@ -202,7 +202,7 @@ def test_the_mean_curve_takes_the_run_as_its_unit() -> None:
     curve = mean_curve([stream([True, True]), stream([False, True]), stream([True, False])])
     assert curve[0] == mean_interval([1.0, 0.0, 1.0])
     assert curve[1] == mean_interval([1.0, 0.5, 0.5])
-    with pytest.raises(ValueError, match="longer|shorter"):
+    with pytest.raises(ValueError, match=r"longer|shorter"):
         mean_curve([stream([True]), stream([True, True])])
 
 

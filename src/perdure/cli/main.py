@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from perdure.cli.check import check
+from perdure.cli.compare import compare
 from perdure.cli.doctor import doctor
 from perdure.cli.exit_codes import guarded
 from perdure.cli.list_plugins import list_plugins
@@ -31,6 +32,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "quickstart": quickstart,
     "run": run,
     "report": report,
+    "compare": compare,
     "replay": replay,
     "doctor": doctor,
     "list": list_plugins,
