@@ -37,15 +37,23 @@ class Bm25Index:
         self._lengths.append(counts.total())
         self._words += counts.total()
 
-    def scores(self, query: str) -> dict[int, float]:
-        """Position → score of every text that shares a word with the query; higher is nearer."""
+    def scores(self, query: str, common: int = 200) -> dict[int, float]:
+        """Position → score of texts that share a word with the query; higher is nearer.
+
+        Of a word that stands in more than a quarter of all texts only the newest `common` count: it hardly
+        tells texts apart, and would make every question as long as the index.
+        """
         found: defaultdict[int, float] = defaultdict(float)
         count = len(self._lengths)
         mean_length = self._words / count if self._words else 1.0
-        for word in sorted(set(words(query))):  # one order of adding floats in every process
-            postings = self._postings.get(word, [])
+        for postings in self._rarest_first(query):
             weight = log(1 + (count - len(postings) + 0.5) / (len(postings) + 0.5))
-            for position, times in postings:
+            for position, times in postings[-common:] if 4 * len(postings) > count else postings:
                 norm = 1 - _B + _B * self._lengths[position] / mean_length
                 found[position] += weight * times * (_K1 + 1) / (times + _K1 * norm)
         return dict(found)
+
+    def _rarest_first(self, query: str) -> list[list[tuple[int, int]]]:
+        """Postings of the query's words; ties by the word, so that floats add in one order everywhere."""
+        known = [word for word in set(words(query)) if word in self._postings]
+        return [self._postings[word] for word in sorted(known, key=lambda w: (len(self._postings[w]), w))]
