@@ -1,8 +1,8 @@
 """Whether a long stream with learning callbacks stays as fast and as small as it starts.
 
 2,000 tasks of the counter with experience replay and group self-consistency; late is the last tenth, early
-the second (the first fills the stores). Memory grows by
-addresses of texts (each prompt is a new one), and for `similar` by the index of goals. Prints one line a figure: what, figure, target, ratio.
+the second (the first fills the stores). Memory grows by addresses of texts (each prompt is a new one), and
+for `similar` by the index of goals. Prints one line a figure: what, figure, target, ratio to the target.
 """
 
 from __future__ import annotations
