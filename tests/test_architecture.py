@@ -17,7 +17,7 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "perdure"
 
 LAYERS: list[set[str]] = [
-    {"types", "session", "errors", "randomness"},
+    {"types", "session", "errors", "randomness", "python_file"},
     {"environment", "sandbox", "model", "history", "agent", "callback"},
     {"storage", "blobs", "journal", "records", "snapshot", "controller"},
     {
@@ -35,6 +35,7 @@ LAYERS: list[set[str]] = [
     {
         "registry",
         "companions",
+        "sources",
         "construct",
         "orders",
         "frozen",

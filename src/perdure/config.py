@@ -122,8 +122,12 @@ class RunConfig(_Section):
     execution: ExecutionSection = ExecutionSection()
 
     def identity(self) -> dict[str, JSON]:
-        """What changes results, as plain data."""
-        return self.model_dump(mode="json", exclude={"execution"}, exclude_none=True)
+        """What changes results, as plain data: what an agent without a model does not use is left out."""
+        identity = self.model_dump(mode="json", exclude={"execution"}, exclude_none=True)
+        if self.agent.kind != "model":
+            for unused in ("model", "strategy", "sampling"):
+                del identity["agent"][unused]
+        return identity
 
 
 def load_config(source: Path | str | Mapping[str, JSON], sets: Iterable[str] = ()) -> RunConfig:

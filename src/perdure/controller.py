@@ -184,12 +184,10 @@ class Controller:
             self._store.write_snapshot(self._callbacks.snapshot())
 
     def restore(self) -> None:
-        """Take up the committed sessions; once, before the first `play`. Raises RunFolderError."""
-        if len(self._store.past) > len(self._schedule):
-            raise RunFolderError(
-                f"{str(self._store.folder)!r} holds {len(self._store.past)} sessions, "
-                f"this schedule has only {len(self._schedule)}"
-            )
+        """Take up what was committed; once, before the first `play`.
+
+        It must begin as the schedule does, and may be longer. Raises RunFolderError.
+        """
         for line, trial in zip(self._store.past.lines(), self._schedule, strict=False):
             if (line["task"], line["sample"]) != (trial.task_id, trial.sample):
                 raise RunFolderError(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from inspect import signature
 
 from perdure.agent import ContextView, ModelAgent
 from perdure.experiment import Experiment
 from perdure.models.token_estimate import estimate_messages
+from perdure.registry import load_plugin
 from perdure.reports.costs import price_of
 
 REPLY_TOKENS = 512
@@ -20,8 +22,9 @@ OBSERVATION_TOKENS = 1000
 class Estimate:
     """Bounds for one run. Tokens are estimated (four characters each) and cost is in US dollars.
 
-    The upper bounds assume that every task uses its last turn, that no prompt is dropped and that replies and
-    observations are as long as stated. A run of a scripted agent asks no model: all zero.
+    The upper bounds assume that every task uses its last turn, that no prompt is dropped, that replies and
+    observations are as long as stated, and that no prompt is longer than the model's context window. A run of
+    a scripted agent asks no model: all zero.
     """
 
     sessions: int
@@ -33,6 +36,8 @@ class Estimate:
     completion_tokens_at_most: int
     reply_tokens: int
     observation_tokens: int
+    context_window: int | None
+    """Tokens that a prompt has at most, where the model says so."""
     cost_at_least: float | None
     """The first call of every session, without its reply."""
     cost_at_most: float | None
@@ -45,14 +50,15 @@ def estimate(experiment: Experiment) -> Estimate:
     tasks = list(dict.fromkeys(trial.task_id for trial in trials))
     sessions = len(trials)
     if not isinstance(agent, ModelAgent):
-        return Estimate(sessions, len(tasks), 0, 0, 0, 0, 0, 0, None, None)
+        return Estimate(sessions, len(tasks), 0, 0, 0, 0, 0, 0, None, None, None)
     first = {task: _first_prompt_tokens(experiment, agent, task) for task in tasks}
     prompts = sum(first[trial.task_id] for trial in trials)
     turns = experiment.limits.max_turns
     reply = experiment.config.agent.sampling.max_tokens or REPLY_TOKENS
-    # Turn t (from 0) shows the opening and t exchanges: 0 + 1 + … + (turns - 1) exchanges in all.
-    exchanges = sessions * turns * (turns - 1) // 2
-    prompt_at_most = prompts * turns + exchanges * (reply + OBSERVATION_TOKENS)
+    window = context_window(experiment)
+    reply = min(reply, window or reply)
+    at_most = {size: _prompts_at_most(size, turns, reply, window) for size in set(first.values())}
+    prompt_at_most = sum(at_most[first[trial.task_id]] for trial in trials)
     completion_at_most = sessions * turns * reply
     price = price_of(experiment.config, experiment.config.agent.model)
     least = most = None
@@ -68,9 +74,29 @@ def estimate(experiment: Experiment) -> Estimate:
         completion_at_most,
         reply,
         OBSERVATION_TOKENS,
+        window,
         least,
         most,
     )
+
+
+def context_window(experiment: Experiment) -> int | None:
+    """What the agent's model says of its window: its configuration, else its constructor's own default."""
+    section = experiment.config.models[experiment.config.agent.model]
+    target = load_plugin("model", section.provider, base=experiment.base).target
+    parameter = signature(target).parameters.get("context_window")
+    window = section.parameters.get("context_window", parameter and parameter.default)
+    return window if isinstance(window, int) else None
+
+
+def _prompts_at_most(first: int, turns: int, reply: int, window: int | None) -> int:
+    """Tokens of one session's prompts: turn t (from 0) shows the opening and t exchanges.
+
+    A prompt beyond the window is refused, which ends the session: none is longer.
+    """
+    exchange = reply + OBSERVATION_TOKENS
+    sizes = (first + turn * exchange for turn in range(turns))
+    return sum(size if window is None else min(size, window) for size in sizes)
 
 
 def _first_prompt_tokens(experiment: Experiment, agent: ModelAgent, task: str) -> int:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,8 @@ from perdure.registry import Plugin, load_plugin, resolve_path
 from perdure.run_folder import check_identity, default_folder, write_config
 from perdure.scripted_agents import DoNothing, FixedResponse
 from perdure.snapshot import Journal, RunStore
+from perdure.sources import source_digests
+from perdure.storage import line_offsets
 from perdure.types import JSON, Sampling
 
 
@@ -30,8 +32,8 @@ class Experiment:
     """One run, ready to be carried out. Close it, or use it as a context manager.
 
     `base` is the folder of the configuration: relative paths are looked for there, then in the current
-    folder. `watchers` are callbacks that
-    only look (progress bars); they are not part of the run's identity. Raises UsageError.
+    folder. `watchers` are callbacks that only look (progress bars); they are not part of the run's identity.
+    Raises UsageError.
     """
 
     def __init__(self, config: RunConfig, *, base: Path | None = None, watchers: Iterable[str] = ()) -> None:
@@ -104,6 +106,13 @@ class Experiment:
         """Build what a run builds first. Raises UsageError where the configuration does not allow it."""
         with closing(self._callbacks()):
             self.agent()
+        self._build_agent_model()
+
+    @property
+    def pending(self) -> int:
+        """Sessions of the schedule that the run folder does not hold yet."""
+        finished = sum(1 for _ in line_offsets(self.folder / "sessions.jsonl"))
+        return max(0, len(self.schedule) - finished)
 
     def close(self) -> None:
         """Free the environment and the models. Idempotent."""
@@ -115,8 +124,14 @@ class Experiment:
         """Everything that will be played: the stream, and every probe."""
         return [*self.schedule, *self._probed * len(self.probe_positions)]
 
+    def _build_agent_model(self) -> None:
+        """A model that cannot be built is told before the folder exists."""
+        if self.config.agent.kind == "model" and self.pending:
+            self.pool.get(self.config.agent.model)
+
     def _attempt(self) -> Mapping[str, JSON]:
         callbacks, agent = self._callbacks(), self.agent()
+        self._build_agent_model()
         with ExitStack() as stack:
             stack.callback(self._detach)
             stack.callback(callbacks.close)
@@ -304,8 +319,9 @@ class Experiment:
 
     def _handle(self, caller: str, model: str) -> ModelHandle:
         if model not in self.config.models:
-            known = ", ".join(sorted(self.config.models)) or "none; add a [models.NAME] section"
-            raise ConfigError(f"no model is named {model!r}; choose one of: {known}")
+            known = ", ".join(sorted(self.config.models))
+            choices = f"choose one of: {known}" if known else f"add a [models.{model}] section"
+            raise ConfigError(f"no model is named {model!r}; {choices}")
         return self.pool.caller(caller, model)
 
     def _identity(self) -> dict[str, JSON]:
@@ -315,19 +331,9 @@ class Experiment:
             for section in self.config.callbacks
             if load_plugin("callback", section.name, base=self.base).target.affects_results
         ]
-        identity["sources"] = source_digests(identity, self.base)
+        identity["sources"] = source_digests(flatten(identity).values(), self.base)
         identity["environment_version"] = self.environment.version
         return identity
-
-
-def source_digests(identity: Mapping[str, JSON], base: Path) -> dict[str, str]:
-    """Digests of the files behind every `file.py:Name` of a configuration: their code changes results."""
-    digests = {}
-    for value in flatten(identity).values():
-        path, colon, _ = value.rpartition(":") if isinstance(value, str) else ("", "", "")
-        if colon and path.endswith(".py") and resolve_path(path, base).is_file():
-            digests[value] = sha256(resolve_path(path, base).read_bytes()).hexdigest()[:16]
-    return digests
 
 
 def make_schedule(
@@ -354,4 +360,7 @@ def _checked_tasks(
     if unknown:
         some = ", ".join(known[:8]) + (", …" if len(known) > 8 else "")
         raise ConfigError(f"{key}: {environment.name!r} has no task {unknown[0]!r}; it has: {some}")
+    twice = [task for task, count in Counter(wanted).items() if count > 1]
+    if twice:
+        raise ConfigError(f"{key}: {twice[0]!r} is there twice; execution.repeat plays tasks several times")
     return wanted

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
@@ -84,16 +84,25 @@ def decode_past(record: Mapping[str, JSON], get: Get) -> PastSession:
     )
 
 
-def decode_calls(record: Mapping[str, JSON], get: Get) -> Iterator[RecordedCall]:
-    """Every model call of a session, in order, with the exact prompts."""
+def decode_calls(
+    record: Mapping[str, JSON], get: Get, charges: Sequence[Sequence[JSON]] = ()
+) -> Iterator[RecordedCall]:
+    """Every model call of a session, in order, with the exact prompts.
+
+    `charges` are the session's ledger rows; they give each completion its usage. A task that started again
+    has rows of calls that it did not keep: then usage stays 0.
+    """
     previous: dict[str, tuple[Message, ...]] = {}
-    for call in record["calls"]:
+    asked = [(call["caller"], call["model"]) for call in record["calls"]]
+    aligned = [(row[0], row[1]) for row in charges] == asked
+    for number, call in enumerate(record["calls"]):
         kept = previous.get(call["caller"], ())[: call["same"]]
         messages = (*kept, *_decode_messages(call["new"], get))
         previous[call["caller"]] = messages
         outcome = dict(call["outcome"])
         if "text" in outcome:
             outcome["text"] = get(outcome["text"])
+            outcome["usage"] = list(charges[number][3:7]) if aligned else []
         yield RecordedCall(
             call["caller"],
             call["model"],

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from hashlib import sha256
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from pkgutil import iter_modules
@@ -17,6 +15,7 @@ from typing import Any, Literal, TypeAlias
 from perdure.callback import Callback
 from perdure.environment import Environment
 from perdure.errors import ConfigError, PluginNotFound
+from perdure.python_file import load_python_file
 
 Kind: TypeAlias = Literal["environment", "strategy", "model", "callback", "sandbox"]
 
@@ -99,30 +98,12 @@ def _entry_points(kind: Kind) -> Iterator[EntryPoint]:
 
 
 def _from_file(kind: Kind, name: str, path: Path, class_name: str) -> Plugin:
-    if not path.is_file():
-        raise ConfigError(f"{kind} {name!r}: there is no file {str(path)!r}")
-    # The same file is loaded once, a changed one or a copy elsewhere anew.
-    digest = sha256(f"{path.resolve()}\0".encode() + path.read_bytes()).hexdigest()[:16]
-    module_name = f"perdure_file_{path.stem}_{digest}"
-    module = sys.modules.get(module_name)
-    if module is None:
-        spec = importlib.util.spec_from_file_location(module_name, path)
-        if spec is None or spec.loader is None:
-            raise ConfigError(f"{kind} {name!r}: {str(path)!r} is not a Python file")
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[module_name] = module
-        try:
-            spec.loader.exec_module(module)
-        except BaseException as error:
-            del sys.modules[module_name]
-            if isinstance(error, Exception):
-                raise ConfigError(f"{kind} {name!r}: {_one_line(error)}") from error
-            raise
+    module = load_python_file(path, f"{kind} {name!r}")
     if not hasattr(module, class_name):
         classes = sorted(
             key
             for key, value in vars(module).items()
-            if isinstance(value, type) and value.__module__ == module_name
+            if isinstance(value, type) and value.__module__ == module.__name__
         )
         raise ConfigError(
             f"{kind} {name!r}: no class {class_name!r} in {path.name}; it has: {', '.join(classes) or 'none'}"

@@ -45,8 +45,8 @@ class Replay:
 
     @property
     def reproduces(self) -> bool:
-        """Same version, and every observation and evaluation the same."""
-        return self.version_recorded == self.version_now and not self.differing
+        """Same version, something to play, and every observation and evaluation the same."""
+        return self.version_recorded == self.version_now and self.sessions > 0 and not self.differing
 
 
 def replay(

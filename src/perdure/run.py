@@ -88,11 +88,11 @@ class Run:
         return self._reader.records()
 
     def steps(self) -> Iterator[dict[str, JSON]]:
-        """Every interaction, flat: task, sample, step (from 1), action, observation, accepted, reward."""
+        """Every interaction, flat: task_id, sample, step (from 1), action, observation, accepted, reward."""
         for past in self._reader:
             for number, interaction in enumerate(past.interactions, 1):
                 yield {
-                    "task": past.record.task_id,
+                    "task_id": past.record.task_id,
                     "sample": past.record.sample,
                     "step": number,
                     "action": interaction.action,

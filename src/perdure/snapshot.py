@@ -46,6 +46,7 @@ class RunReader(PastSessions):
         self._path = folder / "sessions.jsonl"
         self._offsets = array("Q", line_offsets(self._path))
         self._blobs = BlobReader(folder / "blobs")
+        self._ledger_offsets: array[int] | None = None
         self._past = lru_cache(maxsize=64)(self._read_past)
 
     def __len__(self) -> int:
@@ -83,8 +84,8 @@ class RunReader(PastSessions):
         return (decode_slim(line) for line in self.lines())
 
     def calls(self, index: int) -> Iterator[RecordedCall]:
-        """The model calls of one session, with exact prompts."""
-        return decode_calls(self.line(index), self._blobs.get)
+        """The model calls of one session, with exact prompts and the usage that the ledger tells."""
+        return decode_calls(self.line(index), self._blobs.get, self._charges(index))
 
     def ledger(self) -> Iterator[dict[str, JSON]]:
         """Token and time lines of the committed sessions."""
@@ -95,6 +96,19 @@ class RunReader(PastSessions):
             for number, text in enumerate(file):
                 if text.endswith(b"\n") and (line := _parsed(text, path, number))["index"] < len(self):
                     yield line
+
+    def _charges(self, index: int) -> list[list[JSON]]:
+        """The ledger's rows of one session; none where the ledger lost it. Lines are found by position."""
+        if self._ledger_offsets is None or index >= len(self._ledger_offsets):
+            self._ledger_offsets = array("Q", line_offsets(self.folder / "ledger.jsonl"))
+        # A line may be missing, never one too many before it: look at the place and downwards.
+        for position in range(min(index, len(self._ledger_offsets) - 1), -1, -1):
+            with (self.folder / "ledger.jsonl").open("rb") as file:
+                file.seek(self._ledger_offsets[position])
+                line = _parsed(file.readline(), self.folder / "ledger.jsonl", position)
+            if line["index"] <= index:
+                return list(line["calls"]) if line["index"] == index else []
+        return []
 
     def _read_past(self, index: int) -> PastSession:
         return decode_past(self.line(index), self._blobs.get)

@@ -90,18 +90,24 @@ class AppendLog:
 
 
 def line_offsets(path: Path) -> Iterator[int]:
-    """Offsets of the complete lines of a file, read in chunks; nothing for a file that does not exist."""
-    if not path.exists():
-        return
+    """Offsets of the complete lines of a file, read in chunks; nothing for a file that does not exist.
+
+    Raises RunFolderError for a file that cannot be read.
+    """
     start = position = 0
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            found = chunk.find(b"\n")
-            while found >= 0:
-                yield start
-                start = position + found + 1
-                found = chunk.find(b"\n", found + 1)
-            position += len(chunk)
+    try:
+        with path.open("rb") as file:
+            while chunk := file.read(_CHUNK):
+                found = chunk.find(b"\n")
+                while found >= 0:
+                    yield start
+                    start = position + found + 1
+                    found = chunk.find(b"\n", found + 1)
+                position += len(chunk)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise RunFolderError(f"cannot read {str(path)!r}: {error.strerror or error}") from error
 
 
 def replace_atomically(path: Path, text: str, *, sync: bool = True) -> None:

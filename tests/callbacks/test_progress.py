@@ -14,6 +14,7 @@ from perdure.controller import Trial
 from perdure.environments.counter import CounterEnvironment
 from perdure.errors import ModelError
 from perdure.models.scripted import ScriptedModel
+from perdure.types import Request
 from tests.core.playing import DONE, play, pool_of, step_to_goal
 from tests.core.spy import Spy
 
@@ -28,7 +29,8 @@ def test_plain_lines_where_stderr_is_no_terminal(tmp_path: Path) -> None:
     play(tmp_path, step_to_goal, [Progress(total=3, every=0, stream=stream)], tasks=3)
     lines = stream.getvalue().splitlines()
     assert "\x1b" not in stream.getvalue()
-    assert lines[0] == "0/3 tasks · success 0.0% [0%, 100%] · step 0 · time left unknown"
+    assert lines[0] == "task 1 of 3, step 0 …"
+    assert lines[1] == "0/3 tasks · task 1 of 3, step 0 … · time left unknown"
     assert re.fullmatch(r"3/3 tasks · success 100\.0% \[44%, 100%\] · step \d · about 0 s left", lines[-1]), (
         lines[-1]
     )
@@ -36,10 +38,23 @@ def test_plain_lines_where_stderr_is_no_terminal(tmp_path: Path) -> None:
     assert max(steps) > 1, "a long task shows its steps"
 
 
-def test_between_two_lines_pass_so_many_seconds_but_the_last_line_is_always_printed(tmp_path: Path) -> None:
+def test_between_two_lines_pass_so_many_seconds_but_first_and_last_are_always_printed(tmp_path: Path) -> None:
     stream = io.StringIO()
     play(tmp_path, step_to_goal, [Progress(total=3, every=3600, stream=stream)], tasks=3)
-    assert [line.split(" · ")[0] for line in stream.getvalue().splitlines()] == ["3/3 tasks"]
+    lines = [line.split(" · ")[0] for line in stream.getvalue().splitlines()]
+    assert lines == ["task 1 of 3, step 0 …", "3/3 tasks"]
+
+
+def test_something_is_said_before_a_model_is_asked(tmp_path: Path) -> None:
+    stream = io.StringIO()
+    seen: list[str] = []
+
+    def reply(request: Request) -> str:
+        seen.append(stream.getvalue())
+        return DONE
+
+    play(tmp_path, reply, [Progress(total=1, every=3600, stream=stream)], tasks=1)
+    assert seen == ["task 1 of 1, step 0 …\n"]
 
 
 def test_what_an_earlier_process_finished_counts(tmp_path: Path) -> None:
@@ -55,8 +70,9 @@ def test_what_an_earlier_process_finished_counts(tmp_path: Path) -> None:
         schedule=schedule,
     )
     lines = stream.getvalue().splitlines()
-    assert lines[0].startswith("2/4 tasks · success 100.0%")
-    assert lines[0].endswith("time left unknown")
+    assert lines[0] == "task 3 of 4, step 0 …"
+    assert lines[1].startswith("2/4 tasks · success 100.0%")
+    assert lines[1].endswith("time left unknown")
     assert lines[-1].startswith("4/4 tasks · success 50.0%")
 
 

@@ -46,7 +46,8 @@ Perdure: TypeAlias = Callable[..., Outcome]
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty current folder with `counter.toml` in it."""
+    """An empty current folder with `counter.toml` in it, and no width of a terminal in the environment."""
+    monkeypatch.delenv("COLUMNS", raising=False)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "counter.toml").write_text(COUNTER)
     return tmp_path

@@ -18,6 +18,18 @@ class Forgetful(FullHistory):
         return list(super().render(view))[:1]
 '''
 
+WITHOUT_ORACLE = """
+from perdure.environments.counter import (  # noqa: F401
+    MAX_INTERACTIONS, CounterEnvironment, normal_form, normalise,
+)
+
+DO_NOTHING = "Action: done"
+
+
+class World(CounterEnvironment):
+    pass
+"""
+
 
 def test_an_environment_that_conforms(perdure: Perdure) -> None:
     result = perdure("check", "environment", "counter", "--set", "tasks=3")
@@ -26,6 +38,20 @@ def test_an_environment_that_conforms(perdure: Perdure) -> None:
     assert all(line.startswith("pass  ") for line in checks)
     assert last == f"{len(checks)}/{len(checks)} checks passed"
     assert any("oracle solves the sample: 3/3 tasks" in line for line in checks)
+
+
+def test_checks_that_need_an_oracle_are_not_applicable_without_one(perdure: Perdure, folder: Path) -> None:
+    (folder / "world.py").write_text(WITHOUT_ORACLE)
+    result = perdure("check", "environment", "world.py:World")
+    assert result.exit_code == 0, result.stdout
+    lines = result.stdout.splitlines()
+    assert (
+        "n/a   oracle solves the sample: not applicable: there is no build_oracle beside the class" in lines
+    )
+    assert not any(line.startswith("FAIL") for line in lines)
+    assert lines[-1].endswith(" checks passed, 1 not applicable")
+    body = json.loads(perdure("check", "environment", "world.py:World", "--json").stdout)
+    assert [check["name"] for check in body if not check["applicable"]] == ["oracle solves the sample"]
 
 
 def test_a_strategy_that_does_not(perdure: Perdure, folder: Path) -> None:

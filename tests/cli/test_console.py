@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.cli.console import fit, narrowed, natural_width, printable, transposed
+from perdure.cli.console import fit, narrowed, natural_width, print_tables, printable, transposed
 from perdure.reports.markdown import markdown
 from perdure.reports.table import Table, make_table
 
@@ -54,7 +54,8 @@ def test_a_wide_table_gets_cells_of_several_lines_before_it_is_turned() -> None:
     assert natural_width(table) > 70 > 60 > natural_width(narrowed(table))
     assert fit(table, 60) == [narrowed(table)]
     assert fit(table, natural_width(table)) == [table]
-    assert fit(table, 40) == [transposed(table)]
+    assert fit(table, 42) == [transposed(table)]
+    assert fit(table, 40) == [transposed(narrowed(table))]
 
 
 def test_turning_twice_gives_the_table_back() -> None:
@@ -73,3 +74,23 @@ def test_columns_without_an_entry_are_left_out() -> None:
 def test_a_row_of_another_length_is_refused() -> None:
     with pytest.raises(ValueError, match="a row of 1 cells under a header of 2"):
         Table("T", ("a", "b"), (("1",),))
+
+
+def test_a_table_that_does_not_turn_goes_in_parts_that_fit() -> None:
+    header = ("skill", *"ABCDEFGH")
+    rows = tuple((f"skill {i}", *["7/20 0.35"] * 8) for i in range(3))
+    parts = fit(Table("T", header, rows, turns=False), 40)
+    assert [part.header for part in parts] == [("skill", *pair) for pair in ("AB", "CD", "EF", "GH")]
+    assert all(natural_width(part) <= 40 and len(part.rows) == 3 for part in parts)
+
+
+def test_a_long_title_is_not_folded_and_no_line_ends_in_blanks(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    title = "a title of many words that is longer than its table"
+    print_tables([Table(title, ("a", "b"), (("1", "x"), ("2", "longer")))])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == title
+    assert lines[-1] == ""
+    assert all(line == line.rstrip() for line in lines)

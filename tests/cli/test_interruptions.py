@@ -33,12 +33,15 @@ class Fragile(CounterEnvironment):
         return super().reset(task_id)
 '''
 
-SLOW = """
+HELD = """
 import time
+from pathlib import Path
 
 
 def reply(request):
-    time.sleep(0.05)
+    sessions = Path("out/sessions.jsonl")
+    while Path("hold").exists() and sessions.read_text().count("\\n") >= 2:
+        time.sleep(0.02)
     return "Action: read"
 """
 
@@ -60,7 +63,7 @@ def command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
     )
 
 
@@ -83,7 +86,8 @@ def test_infrastructure_error_then_resume(folder: Path) -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="sends a POSIX signal")
 def test_interrupt_then_resume(folder: Path) -> None:
-    (folder / "model.py").write_text(SLOW)
+    (folder / "model.py").write_text(HELD)
+    (folder / "hold").touch()
     config = folder / "counter.toml"
     config.write_text(
         config.read_text().replace('["Action: done"]', '"model.py:reply"').replace("cycle = true", "")
@@ -97,26 +101,35 @@ def test_interrupt_then_resume(folder: Path) -> None:
         text=True,
     )
     sessions = folder / "out" / "sessions.jsonl"
-    deadline = time.monotonic() + 60
-    while not (sessions.exists() and sessions.read_text().count("\n") >= 2) and time.monotonic() < deadline:
+    deadline = time.monotonic() + 300
+    while not (sessions.exists() and sessions.read_text().count("\n") >= 2):
+        assert running.poll() is None, "the run ended before it could be interrupted"
+        assert time.monotonic() < deadline, "two tasks take longer than any machine needs"
         time.sleep(0.02)
     running.send_signal(signal.SIGINT)
-    _, stderr = running.communicate(timeout=60)
+    _, stderr = running.communicate(timeout=300)
     assert running.returncode == 130
     assert stderr == "interrupted; nothing finished is lost: the same command resumes 'out'\n"
-    assert 1 <= len(sessions.read_text().splitlines()) < 6
+    assert len(sessions.read_text().splitlines()) == 2
+    (folder / "hold").unlink()
     resumed = command(folder, *arguments)
     assert resumed.returncode == 0, resumed.stderr
     assert len(sessions.read_text().splitlines()) == 6
 
 
-def test_a_bug_keeps_its_traceback(folder: Path) -> None:
+def test_a_bug_keeps_the_part_of_its_traceback_that_matters(folder: Path) -> None:
     (folder / "buggy.py").write_text(BUG)
     result = command(folder, "run", "counter.toml", "-q", "--set", 'callbacks=[{name="buggy.py:Buggy"}]')
     assert result.returncode == 1
-    assert "Traceback" in result.stderr
-    assert "ZeroDivisionError" in result.stderr
-    assert "buggy.py" in result.stderr
+    lines = result.stderr.splitlines()
+    assert lines[0] == "Traceback (most recent call last):"
+    assert "ZeroDivisionError: division by zero" in lines
+    files = [line for line in lines if line.startswith("  File ")]
+    assert "buggy.py" in files[-1]
+    assert "1 / 0" in result.stderr
+    assert any("controller.py" in line for line in files)
+    assert not any("typer" in line or "contextlib" in line for line in files)
+    assert len(files) < 12
 
 
 def test_a_run_folder_in_use_is_refused(perdure: Perdure, folder: Path) -> None:
@@ -127,11 +140,11 @@ def test_a_run_folder_in_use_is_refused(perdure: Perdure, folder: Path) -> None:
     assert perdure("run", "counter.toml", "-q", "--out", "out").exit_code == 0
 
 
-def test_a_folder_that_cannot_be_written(perdure: Perdure, folder: Path) -> None:
-    (folder / "file").touch()
-    result = perdure("run", "counter.toml", "-q", "--out", "file/below")
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="has no folder that nobody can write to")
+def test_a_folder_that_cannot_be_written(perdure: Perdure) -> None:
+    result = perdure("run", "counter.toml", "-q", "--out", "/proc/below")
     assert result.exit_code == 1
-    assert result.stderr.startswith("error: cannot write 'file/below/.lock'")
+    assert result.stderr.startswith("error: cannot write '/proc/below/.lock'")
     assert result.stderr.count("\n") == 1
 
 
@@ -146,7 +159,7 @@ def test_a_closed_pipe_is_quiet(folder: Path) -> None:
             stdout=write,
             stderr=subprocess.PIPE,
             text=True,
-            timeout=60,
+            timeout=300,
         )
     finally:
         os.close(write)
@@ -162,7 +175,7 @@ def test_help_imports_nothing_heavy(folder: Path) -> None:
         "heavy = {'pydantic', 'httpx', 'sqlglot', 'pandas', 'xllamacpp', 'perdure.experiment'}\n"
         "print('loaded:', sorted(heavy & set(sys.modules)))\n"
     )
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
     assert "loaded: []" in result.stdout, result.stdout + result.stderr
     for name in ("quickstart", "run", "report", "replay", "doctor", "list", "check", "new"):
         assert name in result.stdout
@@ -170,6 +183,6 @@ def test_help_imports_nothing_heavy(folder: Path) -> None:
 
 def test_the_console_script_is_installed() -> None:
     script = Path(sys.executable).with_name("perdure")
-    result = subprocess.run([str(script), "--version"], capture_output=True, text=True, timeout=60)
+    result = subprocess.run([str(script), "--version"], capture_output=True, text=True, timeout=300)
     assert result.returncode == 0
     assert result.stdout.startswith("perdure ")

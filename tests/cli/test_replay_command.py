@@ -13,7 +13,8 @@ def test_a_run_reproduces(perdure: Perdure) -> None:
     result = perdure("replay", "out")
     assert result.exit_code == 0
     assert result.stdout.startswith("6/6 sessions reproduce (")
-    body = json.loads(perdure("replay", "out", "--json").stdout)
+    [body] = json.loads(perdure("replay", "out", "--json").stdout)
+    assert body["planned"] == 6
     assert body["reproduces"] is True
     assert body["steps"] > 6
 
@@ -31,7 +32,7 @@ def test_a_changed_record_is_named_with_both_texts(perdure: Perdure) -> None:
     assert ["4", "0", "1", "accepted", "False", "True"] in rows
     assert ["5", "0", "verdict", "outcome", "incorrect", "correct"] in rows
     assert "4/6 sessions reproduce" in result.stdout
-    body = json.loads(perdure("replay", "out", "--json").stdout)
+    [body] = json.loads(perdure("replay", "out", "--json").stdout)
     assert [difference["fact"] for difference in body["differences"]] == ["accepted", "outcome"]
 
 
@@ -44,3 +45,51 @@ def test_another_environment_version_is_refused(perdure: Perdure) -> None:
     result = perdure("replay", "out")
     assert result.exit_code == 1
     assert "version 0+6.0, this is version 1+6.0" in result.stdout
+
+
+def keep_sessions(folder: str, count: int) -> None:
+    sessions = Path(folder) / "sessions.jsonl"
+    sessions.write_text("".join(sessions.read_text().splitlines(keepends=True)[:count]))
+
+
+def test_a_run_without_finished_sessions_does_not_succeed(perdure: Perdure) -> None:
+    perdure("run", "counter.toml", "-q", "--out", "out")
+    keep_sessions("out", 0)
+    result = perdure("replay", "out")
+    assert result.exit_code == 1
+    assert result.stdout == "nothing to replay: 0 of 6 planned sessions are finished\n"
+    [body] = json.loads(perdure("replay", "out", "--json").stdout)
+    assert body["reproduces"] is False
+
+
+def test_an_unfinished_run_says_how_much_there_was(perdure: Perdure) -> None:
+    perdure("run", "counter.toml", "-q", "--out", "out")
+    keep_sessions("out", 1)
+    result = perdure("replay", "out")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("1/1 sessions reproduce (")
+    assert result.stdout.endswith("; 1 of 6 planned sessions are finished\n")
+
+
+def test_several_runs_are_named_and_one_failure_counts(perdure: Perdure) -> None:
+    for folder in ("one", "two"):
+        perdure("run", "counter.toml", "-q", "--out", folder)
+    result = perdure("replay", "one", "two")
+    assert result.exit_code == 0
+    assert [line.partition(" sessions")[0] for line in result.stdout.splitlines()] == ["one: 6/6", "two: 6/6"]
+    keep_sessions("one", 0)
+    result = perdure("replay", "one", "two")
+    assert result.exit_code == 1
+    assert "two: 6/6 sessions reproduce" in result.stdout
+    assert perdure("replay", "two", "absent").exit_code == 2
+
+
+def test_differences_of_several_runs_stand_under_their_folder(perdure: Perdure) -> None:
+    for folder in ("one", "two"):
+        perdure("run", "counter.toml", "-q", "--out", folder)
+    sessions = Path("two/sessions.jsonl")
+    sessions.write_text(sessions.read_text().replace('"correct"', '"incorrect"'))
+    lines = perdure("replay", "one", "two").stdout.splitlines()
+    assert lines[0].startswith("one: 6/6")
+    assert lines[1].startswith("two: first differences")
+    assert lines[-1].startswith("two: 0/6")

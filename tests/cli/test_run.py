@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,25 @@ def test_second_call_resumes_and_plays_nothing(perdure: Perdure, folder: Path) -
     assert (folder / "out" / "sessions.jsonl").read_bytes() == before
 
 
+def test_a_finished_run_says_that_nothing_was_played(perdure: Perdure) -> None:
+    arguments = ["run", "counter.toml", "-q", "--out", "out"]
+    assert "already finished" not in perdure(*arguments, "--limit", "2").stdout
+    assert "already finished" not in perdure(*arguments).stdout
+    assert "already finished, nothing was played" in perdure(*arguments).stdout.splitlines()
+
+
+def test_agent_errors_come_with_their_commonest_reason(perdure: Perdure, folder: Path) -> None:
+    config = folder / "counter.toml"
+    config.write_text(config.read_text().replace("cycle = true", ""))
+    arguments = ["--set", "agent.kind=model", "--out", "out"]
+    result = perdure("run", "counter.toml", "-q", *arguments)
+    assert re.search(r"statuses: agent_unknown_error 5 \(.*used up.*\), completed 1", result.stdout)
+    assert re.search(r"agent_unknown_error 5 \(.*used up", perdure("report", "out").stdout)
+    reasons = facts(perdure, *arguments)["reasons"]
+    assert isinstance(reasons, dict)
+    assert list(reasons) == ["agent_unknown_error"]
+
+
 def test_a_shorter_run_is_continued(perdure: Perdure, folder: Path) -> None:
     assert facts(perdure, "--out", "out", "--limit", "2")["sessions"] == 2
     assert facts(perdure, "--out", "out")["sessions"] == 6
@@ -141,6 +161,35 @@ def test_dry_run_estimates_and_writes_nothing(perdure: Perdure, folder: Path) ->
     assert body["cost_at_least"] == pytest.approx(first * 2.0 / 1e6)
     assert body["cost_at_most"] == pytest.approx((most * 2.0 + 3 * 32 * 10 * 8.0) / 1e6)
     assert sorted(path.name for path in folder.iterdir()) == ["counter.toml"]
+
+
+WINDOWED = """
+from perdure.models.scripted import ScriptedModel
+
+
+class Windowed(ScriptedModel):
+    def __init__(self, *, context_window: int = 300) -> None:
+        super().__init__(["Action: done"])
+"""
+
+
+def test_the_estimate_keeps_to_the_context_window(perdure: Perdure, folder: Path) -> None:
+    (folder / "windowed.py").write_text(WINDOWED)
+    estimated = []
+    for parameters in ("", ", context_window=5000", ", context_window=100000"):
+        model = f'models.default={{provider="windowed.py:Windowed"{parameters}}}'
+        arguments = ["--dry-run", "--set", "agent.kind=model", "--set", model, "--limit", "1"]
+        estimated.append(facts(perdure, *arguments))
+    small, middle, large = estimated
+    assert [body["context_window"] for body in estimated] == [300, 5000, 100000]
+    first = large["first_prompt_tokens"]
+    assert isinstance(first, int)
+    assert small["prompt_tokens_at_most"] == first + 31 * 300
+    assert small["completion_tokens_at_most"] == 32 * 300
+    assert middle["prompt_tokens_at_most"] == sum(min(first + t * 1512, 5000) for t in range(32))
+    assert large["prompt_tokens_at_most"] == sum(first + t * 1512 for t in range(32))
+    shown = perdure("run", "counter.toml", *arguments[:3], "--set", model).stdout
+    assert "prompts of 100,000" in shown
 
 
 def test_first_prompt_is_what_the_run_then_sends(perdure: Perdure) -> None:

@@ -36,8 +36,25 @@ CASES = {
         ["run", "counter.toml", "--set", "agent.kind=model", "--set", "agent.model=gpt"],
         "no model is named 'gpt'; choose one of: default",
     ),
+    "no model at all": (
+        ["run", "counter.toml", "--set", "models={}", "--set", "agent.kind=model"],
+        "no model is named 'default'; add a [models.default] section",
+    ),
+    "task given twice": (["run", "counter.toml", "--tasks", "3,1,3"], "tasks: '3' is there twice"),
     "unknown task": (["run", "counter.toml", "--tasks", "99"], "has no task '99'; it has: 0, 1, 2, 3, 4, 5"),
     "broken set": (["run", "counter.toml", "--set", "seed"], "--set 'seed': expected key.path=value"),
+    "out is a file": (
+        ["run", "counter.toml", "--out", "counter.toml"],
+        "--out 'counter.toml': 'counter.toml' is a file, not a folder",
+    ),
+    "out is below a file": (
+        ["run", "counter.toml", "--out", "counter.toml/x/y"],
+        "--out 'counter.toml/x/y': 'counter.toml' is a file, not a folder",
+    ),
+    "quickstart in a file": (
+        ["quickstart", "--out", "counter.toml"],
+        "'counter.toml' is a file, not a folder",
+    ),
     "no run folder": (["report", "."], "'.' is not a run folder: it has no config.toml"),
     "no run to replay": (["replay", "nowhere"], "'nowhere' is not a run folder"),
     "nothing to check": (

@@ -147,10 +147,12 @@ def test_a_larger_limit_continues(bench: Bench) -> None:
     assert bench.asked == asked, "nothing is left to do"
 
 
-def test_a_smaller_limit_than_what_is_done_is_refused(bench: Bench) -> None:
+def test_a_smaller_limit_than_what_is_done_leaves_the_run_as_it_is(bench: Bench) -> None:
     bench.run()
-    with pytest.raises(RunFolderError, match="holds 3 sessions, this schedule has only 2"):
-        bench.run("execution.limit=2")
+    before, asked = bench.sessions(), bench.asked
+    run = bench.run("execution.limit=2")
+    assert (len(run.sessions), run.planned) == (3, 3)
+    assert (bench.sessions(), bench.asked) == (before, asked)
 
 
 def test_a_schedule_that_does_not_begin_with_what_is_done_is_refused(bench: Bench) -> None:

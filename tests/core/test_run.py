@@ -43,10 +43,10 @@ def test_what_is_no_run_folder(tmp_path: Path, name: str) -> None:
 
 def test_steps_are_flat_and_numbered_from_one(run: perdure.Run) -> None:
     steps = list(run.steps())
-    assert set(steps[0]) == {"task", "sample", "step", "action", "observation", "accepted", "reward"}
+    assert set(steps[0]) == {"task_id", "sample", "step", "action", "observation", "accepted", "reward"}
     assert len(steps) == sum(record.interactions for record in run.records())
     for task in "0123":
-        numbers = [step["step"] for step in steps if step["task"] == task]
+        numbers = [step["step"] for step in steps if step["task_id"] == task]
         assert numbers == list(range(1, len(numbers) + 1))
     assert [step["action"] for step in steps if step["action"] == "Action: done"] == ["Action: done"] * 4
 
@@ -59,7 +59,7 @@ def test_frames(run: perdure.Run) -> None:
     assert list(sessions["detail.distance"]) == [0] * 4
     assert "detail" not in sessions
     assert int(sessions["interactions"].sum()) == len(steps)
-    assert list(steps.columns)[:3] == ["task", "sample", "step"]
+    assert list(steps.columns)[:3] == ["task_id", "sample", "step"]
 
 
 def test_the_summary_counts_everything(bench: Bench) -> None:

@@ -65,7 +65,7 @@ def test_a_changed_source_file_of_a_callback_is_refused(tmp_path: Path) -> None:
     perdure.run(config, out=tmp_path / "run")
     perdure.run(config, out=tmp_path / "run")
     file.write_text(CALLBACK + "\n# changed\n")
-    assert f"sources.{file}:Mine: " in refusal(config, tmp_path / "run")
+    assert "sources.mine.py: " in refusal(config, tmp_path / "run")
 
 
 def test_watchers_and_execution_may_change_between_two_processes(tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_mistakes_are_found_before_anything_is_written(tmp_path: Path) -> None:
         (['tasks=["0", "9"]'], "tasks: 'counter' has no task '9'; it has: 0, 1"),
         (
             ["agent.kind=model"],
-            "no model is named 'default'; choose one of: none; add a [models.NAME] section",
+            "no model is named 'default'; add a [models.default] section",
         ),
         (
             ["agent.kind=model", "agent.strategy.name=telepathy", "models.default.provider=scripted"],

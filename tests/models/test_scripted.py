@@ -73,8 +73,8 @@ def test_a_function_is_loaded_from_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("reference", "complaint"),
     [
-        ("reply", "no such file"),
-        ("nowhere.py:reply", "no such file"),
+        ("reply", "give .file\\.py:function."),
+        ("nowhere.py:reply", "there is no file"),
         ("{here}/script.py:missing", "has no function 'missing'"),
         ("{here}/script.txt:reply", "not a Python file"),
     ],

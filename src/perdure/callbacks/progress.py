@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 class Progress(Callback):
     """Tasks done, success so far with its interval, tokens, and the time that is left.
 
-    `every` is how many seconds pass between two plain lines where stderr is no terminal.
+    `every` is how many seconds pass between two plain lines where stderr is no terminal; the first line comes
+    before anything is asked of a model.
     """
 
     name = "progress"
@@ -44,6 +45,8 @@ class Progress(Callback):
             if self._stream.isatty():
                 self._bar = self._live_bar()
                 self._bar.start()
+            else:
+                self._print(f"{self._task()}, step 0 …")
         self._show(ctx)
 
     def on_environment_interact(self, ctx: CallbackContext) -> None:
@@ -68,16 +71,20 @@ class Progress(Callback):
             self._bar.update(self._bar.task_ids[0], completed=self._done, facts=self._facts(step))
         elif last or time.monotonic() - self._printed >= self._every:
             self._printed = time.monotonic()
-            print(
-                f"{self._done}/{self._total} tasks · {self._facts(step)} · {self._remaining()}",
-                file=self._stream,
-                flush=True,
-            )
+            self._print(f"{self._done}/{self._total} tasks · {self._facts(step)} · {self._remaining()}")
+
+    def _print(self, line: str) -> None:
+        print(line, file=self._stream, flush=True)
+
+    def _task(self) -> str:
+        return f"task {self._done + 1} of {self._total}"
 
     def _facts(self, step: int) -> str:
-        low, high = wilson_interval(self._correct, self._done)
-        rate = self._correct / self._done if self._done else 0.0
-        facts = f"success {rate:.1%} [{low:.0%}, {high:.0%}] · step {step}"
+        if self._done:
+            low, high = wilson_interval(self._correct, self._done)
+            facts = f"success {self._correct / self._done:.1%} [{low:.0%}, {high:.0%}] · step {step}"
+        else:
+            facts = f"{self._task()}, step {step} …"
         if self._pool is not None and (tokens := self._pool.usage).prompt_tokens:
             facts += f" · {tokens.prompt_tokens:,} prompt + {tokens.completion_tokens:,} completion tokens"
         return facts

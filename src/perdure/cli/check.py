@@ -59,10 +59,13 @@ def check(
         if not as_json:
             typer.echo(_line(result))
     failed = sum(not result.passed for result in results)
+    idle = sum(not result.applicable for result in results)
     if as_json:
-        typer.echo(to_json([asdict(result) for result in results]))
+        typer.echo(to_json([{**asdict(result), "applicable": result.applicable} for result in results]))
     else:
-        typer.echo(f"{len(results) - failed}/{len(results)} checks passed")
+        tried = len(results) - idle
+        remark = f", {idle} not applicable" if idle else ""
+        typer.echo(f"{tried - failed}/{tried} checks passed{remark}")
     if failed:
         raise typer.Exit(FAILED)
 
@@ -121,4 +124,5 @@ def _line(result: CheckResult) -> str:
     from perdure.cli.console import printable
 
     detail = f": {printable(result.detail)}" if result.detail else ""
-    return f"{'pass' if result.passed else 'FAIL'}  {result.name}{detail}"
+    mark = "FAIL" if not result.passed else "pass" if result.applicable else "n/a "
+    return f"{mark}  {result.name}{detail}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Iterable
 from dataclasses import replace
@@ -28,27 +29,56 @@ def print_tables(tables: Iterable[Table | None]) -> None:
     """Print tables to stdout; on a terminal they are fitted to its width."""
     from rich.console import Console
 
-    fitted = sys.stdout.isatty() or "COLUMNS" in os.environ
-    console = Console(
-        file=sys.stdout, width=None if fitted else _PIPE_WIDTH, markup=False, emoji=False, highlight=False
-    )
+    console = Console(file=sys.stdout, width=output_width(), color_system=None, markup=False, emoji=False)
     for table in tables:
         if table is not None:
             for shown in fit(table, console.width):
                 # A closed pipe then reaches the command as an exception, not as an exit of rich's own.
                 with console.capture() as drawn:
-                    console.print(_drawn(shown), "")
-                typer.echo(drawn.get(), nl=False)
+                    console.print(_drawn(shown))
+                typer.secho(printable(shown.title), bold=True)
+                typer.echo("\n".join(line.rstrip() for line in drawn.get().splitlines()) + "\n")
+
+
+def output_width() -> int:
+    """Columns of the terminal, or as many as nobody will miss in a pipe; `COLUMNS` overrules."""
+    if sys.stdout.isatty() or os.environ.get("COLUMNS"):
+        return shutil.get_terminal_size().columns
+    return _PIPE_WIDTH
 
 
 def fit(table: Table, width: int) -> list[Table]:
-    """The table where it fits; else with cells of several lines, else turned, whole or one table a row."""
+    """The table where it fits; else with cells of several lines, else turned, else in parts."""
     if natural_width(table) <= width or len(table.header) <= _READABLE_FOLDED:
         return [table]
-    for other in (narrowed(table), transposed(table)):
-        if natural_width(other) <= width:
-            return [other]
-    return [transposed(replace(table, rows=(row,))) for row in table.rows]
+    shapes = [narrowed(table)]
+    if table.turns:
+        shapes += [transposed(table), transposed(narrowed(table))]
+    for shape in shapes:
+        if natural_width(shape) <= width:
+            return [shape]
+    return in_parts(shapes[-1], width)
+
+
+def in_parts(table: Table, width: int) -> list[Table]:
+    """The first column with as many of the others as there is room for, at least one, a table each."""
+    groups: list[list[int]] = []
+    for i in range(1, len(table.header)):
+        if groups and natural_width(_columns(table, [0, *groups[-1], i])) <= width:
+            groups[-1].append(i)
+        else:
+            groups.append([i])
+    return [_columns(table, [0, *group]) for group in groups] or [table]
+
+
+def _columns(table: Table, chosen: list[int]) -> Table:
+    return Table(
+        table.title,
+        tuple(table.header[i] for i in chosen),
+        tuple(tuple(row[i] for i in chosen) for row in table.rows),
+        frozenset(new for new, old in enumerate(chosen) if old in table.numeric),
+        table.turns,
+    )
 
 
 def natural_width(table: Table) -> int:
@@ -76,8 +106,6 @@ def _drawn(table: Table) -> RichTable:
     from rich.table import Table as RichTable
 
     drawn = RichTable(
-        title=table.title,
-        title_justify="left",
         box=SIMPLE_HEAD,
         show_edge=False,
         pad_edge=False,

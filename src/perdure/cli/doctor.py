@@ -13,7 +13,7 @@ def doctor(
 ) -> None:
     """Say what works on this machine, and the one command that brings what does not. Never fails.
 
-    Only `needed` parts must work; everything else is wanted by single plugins.
+    Listed is what everything needs, and what a plugin or command that is installed wants.
     """
     from perdure.cli.console import print_tables
     from perdure.cli.machine import examine
@@ -24,10 +24,10 @@ def doctor(
     if as_json:
         typer.echo(to_json([asdict(finding) for finding in findings]))
         return
-    columns = {"part": False, "works": False, "found": False, "to get it": False}
+    columns = {"part (who needs it)": False, "works": False, "found": False, "to get it": False}
     rows = [
         [
-            finding.part,
+            f"{finding.part} ({finding.used_by})" if finding.used_by else finding.part,
             "yes" if finding.works else "no",
             finding.found,
             "" if finding.works else finding.remedy,

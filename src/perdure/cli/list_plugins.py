@@ -31,9 +31,22 @@ _KINDS: dict[Listing, Kind] = {
     Listing.SANDBOXES: "sandbox",
 }
 
+_SINGULAR: dict[Listing, str] = {**_KINDS, Listing.DATASETS: "dataset"}
+
+
+def _listing(text: str) -> Listing:
+    """Plural or singular."""
+    for listing in Listing:
+        if text in (listing.value, _SINGULAR.get(listing)):
+            return listing
+    raise typer.BadParameter(f"{text!r} is not one of: {', '.join(Listing)}")
+
 
 def list_plugins(
-    what: Annotated[Listing | None, typer.Argument(help="Only these; all by default.")] = None,
+    what: Annotated[
+        Listing | None,
+        typer.Argument(parser=_listing, metavar="WHAT", help=f"One of {', '.join(Listing)}; all by default."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")] = False,
 ) -> None:
     """List plugins and shipped data sets: names, what they are, and where they come from.
@@ -49,6 +62,9 @@ def list_plugins(
     rows = [row for listing in ([what] if what else list(Listing)) for row in _rows(listing)]
     if as_json:
         typer.echo(to_json(rows))
+        return
+    if not rows:
+        typer.echo(f"no {what or 'plugins'} are installed")
         return
     columns = {"kind": False, "name": False, "what": False, "from": False}
     print_tables([make_table("Plugins and data sets", columns, [list(row.values()) for row in rows])])

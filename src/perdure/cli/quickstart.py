@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from perdure.cli.exit_codes import resumable
+from perdure.cli.out_folder import check_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,6 +36,7 @@ def quickstart(
     from perdure.errors import MissingExtra
     from perdure.reports.facts import to_json
 
+    check_folder(out)
     facts, missing = [], ""
     _write_config(out)
     for name, config in _configs(out).items():

@@ -14,6 +14,8 @@ from perdure.cli.exit_codes import FAILED
 if TYPE_CHECKING:
     from perdure.replay import Replay
     from perdure.reports.table import Table
+    from perdure.run import Run
+    from perdure.types import JSON
 
 _EVERY = 5.0
 """Seconds between two lines of progress on stderr."""
@@ -23,37 +25,73 @@ _SHOWN = 160
 
 
 def replay(
-    run: Annotated[Path, typer.Argument(help="A run folder.", show_default=False)],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.", show_default=False)],
     as_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")] = False,
 ) -> None:
-    """Play the actions of a run again in a fresh environment; no model is asked.
+    """Play the actions of runs again in a fresh environment; no model is asked.
 
     Exits 0 only if every observation and every evaluation reproduces; otherwise lists the first differences
-    and exits 1.
+    and exits 1. A run without a finished session has nothing to reproduce: that is exit 1 too.
 
-    Example: `perdure replay runs/example-1a2b3c4d`
+    Examples:
+
+    - `perdure replay runs/example-1a2b3c4d`
+    - `perdure replay runs/example-*`
     """
-    from perdure.cli.console import print_tables
     from perdure.replay import replay as play_again
     from perdure.reports.facts import to_json
     from perdure.run import load
 
-    result = play_again(load(run), on_session=_Progress())
+    loaded = [load(run) for run in runs]
+    facts, failed = [], False
+    for run in loaded:
+        result = play_again(run, on_session=_Progress())
+        failed |= not result.reproduces
+        if as_json:
+            facts.append(_facts(run, result))
+        else:
+            _print(run, result, label=f"{run.folder}: " if len(loaded) > 1 else "")
     if as_json:
-        typer.echo(to_json({**asdict(result), "reproduces": result.reproduces}))
-    elif result.version_recorded != result.version_now:
-        typer.echo(
+        typer.echo(to_json(facts))
+    if failed:
+        raise typer.Exit(FAILED)
+
+
+def _facts(run: Run, result: Replay) -> dict[str, JSON]:
+    return {
+        "folder": str(run.folder),
+        "planned": run.planned,
+        "reproduces": result.reproduces,
+        **asdict(result),
+    }
+
+
+def _print(run: Run, result: Replay, *, label: str) -> None:
+    from perdure.cli.console import print_tables
+
+    if result.differences:
+        print_tables([_table(result, label)])
+    typer.echo(label + _verdict(run, result))
+
+
+def _verdict(run: Run, result: Replay) -> str:
+    """What came of it, in one line."""
+    if result.version_recorded != result.version_now:
+        return (
             f"not replayed: the run was played in environment version {result.version_recorded}, "
             f"this is version {result.version_now}"
         )
-    else:
-        if result.differences:
-            print_tables([_table(result)])
-        same = result.sessions - result.differing
-        remark = f"; {result.ungraded} of them had no verdict to compare" if result.ungraded else ""
-        typer.echo(f"{same}/{result.sessions} sessions reproduce ({result.steps} steps){remark}")
-    if not result.reproduces:
-        raise typer.Exit(FAILED)
+    unfinished = f"{result.sessions} of {run.planned} planned sessions are finished"
+    if not result.sessions:
+        return f"nothing to replay: {unfinished}"
+    parts = [
+        f"{result.sessions - result.differing}/{result.sessions} sessions reproduce ({result.steps} steps)"
+    ]
+    if result.ungraded:
+        parts.append(f"{result.ungraded} of them had no verdict to compare")
+    if result.sessions < run.planned:
+        parts.append(unfinished)
+    return "; ".join(parts)
 
 
 class _Progress:
@@ -69,7 +107,7 @@ class _Progress:
             typer.echo(f"{done}/{total} sessions replayed", err=True)
 
 
-def _table(result: Replay) -> Table:
+def _table(result: Replay, label: str) -> Table:
     from perdure.reports.table import make_table
 
     columns = {"task": False, "repeat": True, "step": True, "fact": False, "recorded": False, "now": False}
@@ -83,7 +121,7 @@ def _table(result: Replay) -> Table:
         ]
         for difference in result.differences
     ]
-    return make_table("First differences", columns, rows)
+    return make_table(f"{label}first differences" if label else "First differences", columns, rows)
 
 
 def _around_difference(before: str, now: str) -> tuple[str, str]:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from perdure.reports.table import Table
+    from perdure.types import JSON
 
 
 def report(
@@ -15,23 +19,51 @@ def report(
 ) -> None:
     """Compare runs in one table, with success by skill below. Unfinished runs are marked.
 
+    Several runs are called A, B, C …; a legend gives their folders and what their configurations differ in.
+
     Examples:
 
     - `perdure report runs/example-1a2b3c4d`
     - `perdure report runs/* --markdown > results.md`
     """
-    from perdure.cli.console import print_tables
     from perdure.reports.facts import run_facts, to_json
-    from perdure.reports.markdown import markdown as render
-    from perdure.reports.run_tables import comparison_table, metrics_table, skills_table
+    from perdure.reports.legend import legend_facts
     from perdure.run import load
 
-    facts = [run_facts(load(run)) for run in runs]
+    loaded = [load(run) for run in runs]
+    facts = [{**run_facts(run), **legend} for run, legend in zip(loaded, legend_facts(loaded), strict=True)]
     if as_json:
         typer.echo(to_json(facts))
-        return
-    tables = [comparison_table(facts), skills_table(facts), metrics_table(facts)]
-    if markdown:
-        typer.echo("\n".join(render(table) for table in tables if table is not None))
+    elif markdown:
+        _print_markdown(facts)
     else:
-        print_tables(tables)
+        _print(facts)
+
+
+def _tables(facts: list[dict[str, JSON]]) -> list[Table | None]:
+    from perdure.reports.run_tables import comparison_table, metrics_table, skills_table, statuses_table
+
+    return [comparison_table(facts), statuses_table(facts), skills_table(facts), metrics_table(facts)]
+
+
+def _print_markdown(facts: list[dict[str, JSON]]) -> None:
+    from perdure.reports.legend import legend_table, tasks_note
+    from perdure.reports.markdown import markdown
+
+    parts = [markdown(table) for table in [legend_table(facts), *_tables(facts)] if table is not None]
+    if note := tasks_note(facts):
+        parts.insert(1, f"{note}\n")
+    typer.echo("\n".join(parts))
+
+
+def _print(facts: list[dict[str, JSON]]) -> None:
+    from perdure.cli.console import output_width, print_tables
+    from perdure.reports.legend import legend_lines, tasks_note
+
+    if len(facts) == 1:
+        lines = [f"folder: {facts[0]['folder']}"]
+    else:
+        note = tasks_note(facts)
+        lines = [*legend_lines(facts, output_width()), *([note] if note else [])]
+    typer.echo("\n".join(lines) + "\n")
+    print_tables(_tables(facts))

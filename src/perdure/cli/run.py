@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from perdure.cli.exit_codes import resumable
+from perdure.cli.out_folder import check_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +45,7 @@ def run(
     Examples:
 
     - `perdure run configs/example.toml`
-    - `perdure run configs/example.toml --set agent.kind=oracle --limit 5`
+    - `perdure run configs/example.toml --set agent.kind=model --limit 1`
     - `perdure run my.toml --dry-run`
     """
     from perdure.config import load_config
@@ -54,10 +55,11 @@ def run(
     watchers = [] if quiet or dry_run else ["progress"]
     loaded = load_config(config, changes)
     with Experiment(loaded, base=config.resolve().parent, watchers=watchers) as experiment:
+        check_folder(experiment.folder)
         if dry_run:
             _print_estimate(experiment, as_json=as_json)
         else:
-            if not quiet:
+            if not quiet and experiment.pending:
                 _say_what_it_can_find(experiment)
             _carry_out(experiment, floors=floors, as_json=as_json)
 
@@ -89,7 +91,9 @@ def _carry_out(experiment: Experiment, *, floors: bool, as_json: bool) -> None:
     from perdure.reports.facts import run_facts, to_json
     from perdure.reports.floors import floors_of
     from perdure.run import Run
+    from perdure.snapshot import RunReader
 
+    played = len(RunReader(experiment.folder)) < len(experiment.schedule)
     with resumable(experiment.folder):
         experiment.run()
         if floors:
@@ -99,6 +103,8 @@ def _carry_out(experiment: Experiment, *, floors: bool, as_json: bool) -> None:
         typer.echo(to_json(facts))
     else:
         _print_result(facts)
+        if not played:
+            typer.echo("already finished, nothing was played")
 
 
 def _print_result(facts: dict[str, JSON]) -> None:

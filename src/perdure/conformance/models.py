@@ -12,14 +12,14 @@ from concurrent.futures import ThreadPoolExecutor
 from json import loads
 
 from perdure.conformance.checks import CheckFailed, require, run_checks, shorten
-from perdure.conformance.result import CheckResult
+from perdure.conformance.result import NOT_APPLICABLE, CheckResult
 from perdure.errors import ModelError
 from perdure.model import LanguageModel, Outcome
 from perdure.types import Completion, Message, Request, Sampling, SessionStatus
 
 _SHORT = Sampling(seed=0, max_tokens=8)
 _QUESTION = "Name one colour."
-_GIVEN = "not applicable: the model's replies are given, not drawn"
+_GIVEN = f"{NOT_APPLICABLE}: the model's replies are given, not drawn"
 
 
 def check_model(model: LanguageModel) -> Iterator[CheckResult]:
@@ -52,7 +52,7 @@ def batch_keeps_order(model: LanguageModel) -> str:
     outcomes = _ask(model, *(_request("word " * length + _QUESTION) for length in (20, 1, 40, 10)))
     sizes = [outcome.usage.prompt_tokens for outcome in outcomes if isinstance(outcome, Completion)]
     if len(sizes) < len(outcomes) or 0 in sizes:
-        return "not applicable: not every outcome came with a prompt size"
+        return f"{NOT_APPLICABLE}: not every outcome came with a prompt size"
     ranks = sorted(range(4), key=sizes.__getitem__)
     require(ranks == [1, 3, 0, 2], f"prompts of 20, 1, 40 and 10 extra words were counted as {sizes} tokens")
     return f"{sizes} prompt tokens"
@@ -105,7 +105,7 @@ def stop_is_respected(model: LanguageModel) -> str:
     text = _completion(model, _request(_QUESTION)).text
     stop = text[len(text) // 2 :][:2]
     if not stop.strip():
-        return f"not applicable: nothing in the reply {text!r} to stop at"
+        return f"{NOT_APPLICABLE}: nothing in the reply {text!r} to stop at"
     cut = _completion(model, _request(_QUESTION, Sampling(seed=0, max_tokens=8, stop=(stop,)))).text
     require(stop not in cut, f"the stop sequence {stop!r} is in the reply {shorten(cut)}")
     return f"{shorten(cut)} before {stop!r}"
@@ -135,7 +135,7 @@ def overlong_prompt_is_data(model: LanguageModel) -> str:
     """A prompt beyond the context window is a `ModelError` with the status of the context limit."""
     window = getattr(model, "context_window", None)
     if not isinstance(window, int):
-        return "not applicable: the model does not tell its context_window"
+        return f"{NOT_APPLICABLE}: the model does not tell its context_window"
     [outcome] = _ask(model, _request("word " * 2 * window))
     if isinstance(outcome, Completion):
         raise CheckFailed(f"a prompt of {2 * window} words was answered by a window of {window} tokens")
@@ -149,7 +149,7 @@ def schema_reply_parses(model: LanguageModel) -> str:
     if not _draws(model):
         return _GIVEN
     if not getattr(model, "constrains_replies", True):
-        return "not applicable: the model does not constrain its replies"
+        return f"{NOT_APPLICABLE}: the model does not constrain its replies"
     schema = {
         "type": "object",
         "properties": {"colour": {"enum": ["red", "green", "blue"]}},
@@ -159,7 +159,7 @@ def schema_reply_parses(model: LanguageModel) -> str:
     prompt = (Message("user", f'{_QUESTION} Reply in JSON, like {{"colour": "red"}}.'),)
     reply = _completion(model, Request(prompt, schema=schema, sampling=Sampling(seed=0, max_tokens=64)))
     if reply.finish_reason == "length":
-        return "not applicable: the reply was cut at max_tokens"
+        return f"{NOT_APPLICABLE}: the reply was cut at max_tokens"
     try:
         parsed = loads(reply.text)
     except ValueError:

@@ -9,13 +9,18 @@ from perdure.session import SessionRecord
 from perdure.types import EvaluationOutcome, SessionStatus
 
 
-def skill_metrics(records: Iterable[SessionRecord], skills: Mapping[str, Iterable[str]]) -> dict[str, float]:
+def skill_metrics(
+    records: Iterable[SessionRecord],
+    skills: Mapping[str, Iterable[str]],
+    *,
+    empty_rate: float | None = None,
+) -> dict[str, float]:
     """Counts and rates of finished sessions; one pass, memory in the number of skills.
 
     `skills` maps a task id to its skills. Keys: `overall.basic.session_count`, `overall.cumulative_reward`,
     `overall.success_rate`, `overall.evaluation_outcome.<outcome>` and `overall.sample_status.<status>`
     (fractions of sessions; those that occur), `skill.<name>.{count, correct_count, correct_rate}` for every
-    skill of the task set (rate -1 where its count is 0, as the paper writes it).
+    skill of the task set. A rate over nothing is left out, or `empty_rate`: the paper writes -1.
     """
     outcomes: Counter[EvaluationOutcome] = Counter()
     statuses: Counter[SessionStatus] = Counter()
@@ -33,8 +38,15 @@ def skill_metrics(records: Iterable[SessionRecord], skills: Mapping[str, Iterabl
     metrics = {
         "overall.basic.session_count": float(total),
         "overall.cumulative_reward": reward,
-        "overall.success_rate": outcomes[EvaluationOutcome.CORRECT] / total if total else -1.0,
     }
+
+    def add_rate(name: str, part: int, whole: int) -> None:
+        if whole:
+            metrics[name] = part / whole
+        elif empty_rate is not None:
+            metrics[name] = empty_rate
+
+    add_rate("overall.success_rate", outcomes[EvaluationOutcome.CORRECT], total)
     for outcome in EvaluationOutcome:
         if outcomes[outcome]:
             metrics[f"overall.evaluation_outcome.{outcome}"] = outcomes[outcome] / total
@@ -45,5 +57,5 @@ def skill_metrics(records: Iterable[SessionRecord], skills: Mapping[str, Iterabl
         count = seen[skill]
         metrics[f"skill.{skill}.count"] = float(count)
         metrics[f"skill.{skill}.correct_count"] = float(correct[skill])
-        metrics[f"skill.{skill}.correct_rate"] = correct[skill] / count if count else -1.0
+        add_rate(f"skill.{skill}.correct_rate", correct[skill], count)
     return metrics

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from itertools import chain
 from json import loads
 from pathlib import Path
 from threading import Lock
@@ -14,7 +14,7 @@ from perdure.model import Outcome, request_digest
 from perdure.models.token_estimate import estimate_messages
 from perdure.records import RecordedCall
 from perdure.snapshot import RunReader
-from perdure.types import JSON, Completion, Message, Request, Sampling, TokenCount, Usage
+from perdure.types import JSON, Message, Request, Sampling, TokenCount
 
 
 class RecordedModel:
@@ -36,9 +36,11 @@ class RecordedModel:
             raise RunFolderError(f"run = {str(run)!r} is not a run folder: it has no sessions.jsonl")
         self._lock = Lock()
         self._recorded: dict[str, deque[Outcome]] = {}
-        for key, name, outcome in _recorded_calls(RunReader(self.run)):
-            if model is None or name == model:
-                self._recorded.setdefault(key, deque()).append(outcome)
+        reader = RunReader(self.run)
+        for call in chain.from_iterable(reader.calls(index) for index in range(len(reader))):
+            if model is None or call.model == model:
+                key = request_digest(recorded_request(call))
+                self._recorded.setdefault(key, deque()).append(call.outcome)
 
     def generate(self, requests: Sequence[Request]) -> Sequence[Outcome]:
         """The recorded outcomes. Raises ModelUnavailable for a request that the run does not hold."""
@@ -64,26 +66,6 @@ def recorded_request(call: RecordedCall) -> Request:
     sampling = dict(options.pop("sampling"))
     stop = tuple(sampling.pop("stop"))
     return Request(call.messages, sampling=Sampling(**sampling, stop=stop), **options)
-
-
-def _recorded_calls(reader: RunReader) -> Iterator[tuple[str, str, Outcome]]:
-    """(key, model name, outcome) of every call of the run, in order."""
-    for index, ledger in zip(range(len(reader)), reader.ledger(), strict=False):
-        calls = list(reader.calls(index))
-        usages = _usages(ledger, [(call.caller, call.model) for call in calls])
-        for call, usage in zip(calls, usages, strict=True):
-            outcome = call.outcome
-            if isinstance(outcome, Completion):
-                outcome = replace(outcome, usage=usage)
-            yield request_digest(recorded_request(call)), call.model, outcome
-
-
-def _usages(ledger: dict[str, JSON], calls: Sequence[tuple[str, str]]) -> list[Usage]:
-    """One usage a call. A task that started again has charges of calls that it did not keep: all 0 then."""
-    charges = ledger["calls"]
-    if [(caller, model) for caller, model, *_ in charges] != list(calls):
-        return [Usage()] * len(calls)
-    return [Usage(*charge[3:7]) for charge in charges]
 
 
 MODEL = RecordedModel

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from threading import Lock
 from typing import TypeAlias
@@ -11,6 +10,7 @@ from typing import TypeAlias
 from perdure.errors import ConfigError, ModelError
 from perdure.model import Outcome
 from perdure.models.token_estimate import estimate_messages, estimate_text
+from perdure.python_file import load_python_file
 from perdure.types import Completion, Message, Request, TokenCount, Usage
 
 Reply: TypeAlias = str | Completion | ModelError
@@ -87,14 +87,9 @@ def load_function(reference: Path | str) -> ReplyFunction:
     """The function behind `"file.py:function"`. Raises ConfigError."""
     reference = str(reference)
     file, _, name = reference.rpartition(":")
-    path = Path(file).expanduser()
-    if not file or not path.is_file():
-        raise ConfigError(f"replies = {reference!r}: no such file; give 'file.py:function'")
-    spec = spec_from_file_location(path.stem, path)
-    if spec is None or spec.loader is None:
-        raise ConfigError(f"replies = {reference!r}: {file!r} is not a Python file")
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
+    if not file:
+        raise ConfigError(f"replies = {reference!r}: give 'file.py:function'")
+    module = load_python_file(Path(file).expanduser(), f"replies = {reference!r}")
     function = getattr(module, name, None)
     if not callable(function):
         raise ConfigError(f"replies = {reference!r}: {file!r} has no function {name!r}")

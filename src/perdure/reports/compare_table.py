@@ -9,7 +9,7 @@ from perdure.compare import Comparison, Condition, Difference
 from perdure.metrics.statistics import Interval
 from perdure.metrics.success import wilson_interval
 from perdure.reports.costs import run_cost
-from perdure.reports.run_tables import cost_cell, counts_line, fraction
+from perdure.reports.run_tables import cost_cell, fraction
 from perdure.reports.table import Table, make_table
 from perdure.types import JSON
 
@@ -82,7 +82,8 @@ def tokens_table(comparison: Comparison) -> Table:
 
 
 def _outcomes_cell(condition: Condition) -> str:
-    return counts_line({str(outcome): count for outcome, count in condition.outcomes.items()})
+    counts = sorted(condition.outcomes.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{outcome} {count}" for outcome, count in counts)
 
 
 def _row(condition: Condition) -> list[str]:

@@ -23,9 +23,10 @@ def estimate_table(estimate: Estimate) -> Table:
         ["completion tokens", "0", f"{estimate.completion_tokens_at_most:,}"],
         ["cost $", _dollars(estimate.cost_at_least), _dollars(estimate.cost_at_most)],
     ]
+    window = estimate.context_window
     assumed = (
         f"estimated; at most: replies of {estimate.reply_tokens}, observations of "
-        f"{estimate.observation_tokens} tokens"
+        f"{estimate.observation_tokens} tokens" + (f", prompts of {window:,}" if window else "")
         if estimate.calls_at_most
         else "this agent asks no model"
     )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 from perdure.config import ModelSection, RunConfig
@@ -11,7 +13,19 @@ from perdure.metrics.summary import RunSummary
 from perdure.reports.costs import run_cost
 from perdure.reports.floors import read_floors
 from perdure.run import Run
-from perdure.types import JSON
+from perdure.session import SessionRecord
+from perdure.types import JSON, SessionStatus
+
+_FAILURES = frozenset(
+    {
+        SessionStatus.AGENT_VALIDATION_FAILED,
+        SessionStatus.AGENT_CONTEXT_LIMIT,
+        SessionStatus.AGENT_OUT_OF_MEMORY,
+        SessionStatus.AGENT_UNKNOWN_ERROR,
+        SessionStatus.TASK_ENVIRONMENT_ERROR,
+        SessionStatus.TASK_UNKNOWN_ERROR,
+    }
+)
 
 
 def run_facts(run: Run) -> dict[str, JSON]:
@@ -26,6 +40,7 @@ def run_facts(run: Run) -> dict[str, JSON]:
         "model": model_label(config),
         "strategy": config.agent.strategy.name if config.agent.kind == "model" else None,
         "planned": run.planned,
+        "reasons": commonest_reasons(run.records()),
         "finished": not unfinished,
         **summary_facts(run.summary(), run_cost(config, run.reader.ledger())),
         "floors": read_floors(run.folder),
@@ -62,6 +77,15 @@ def summary_facts(summary: RunSummary, cost: float | None = None) -> dict[str, J
         "restarts": summary.restarts,
         "divergences": summary.divergences,
     }
+
+
+def commonest_reasons(records: Iterable[SessionRecord]) -> dict[str, str]:
+    """Why sessions failed: `status -> its most frequent finish reason`, for those of an error."""
+    reasons: dict[str, Counter[str]] = {}
+    for record in records:
+        if record.status in _FAILURES and record.finish_reason:
+            reasons.setdefault(str(record.status), Counter())[record.finish_reason] += 1
+    return {status: counts.most_common(1)[0][0] for status, counts in reasons.items()}
 
 
 def model_label(config: RunConfig) -> str | None:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from textwrap import shorten
 
+from perdure.reports.legend import letters
 from perdure.reports.table import Table, make_table
 from perdure.types import JSON
 
 Facts = Mapping[str, JSON]
+
+_REASON_SHOWN = 120
+"""Characters of a finish reason; `--json` shows it whole."""
 
 _COLUMNS = {
     "run": False,
@@ -23,15 +28,19 @@ _COLUMNS = {
     "cached": True,
     "seconds": True,
     "cost $": True,
-    "statuses": False,
-    "folder": False,
 }
 
 
 def comparison_table(runs: Sequence[Facts]) -> Table:
     """One row a run; a run that is not through says so."""
-    rows = [_comparison_row(name, facts) for name, facts in zip(unique_names(runs), runs, strict=True)]
+    rows = [_comparison_row(name, facts) for name, facts in zip(labels(runs), runs, strict=True)]
     return make_table("Runs", _COLUMNS, rows, drop_empty=True)
+
+
+def statuses_table(runs: Sequence[Facts]) -> Table:
+    """How the sessions of each run ended, with the commonest reason of what failed."""
+    rows = [[name, statuses_cell(facts)] for name, facts in zip(labels(runs), runs, strict=True)]
+    return make_table("How sessions ended", {"run": False, "statuses": False}, rows)
 
 
 def result_table(facts: Facts, floors: Mapping[str, Facts]) -> Table:
@@ -66,9 +75,9 @@ def skills_table(runs: Sequence[Facts]) -> Table | None:
             skills.setdefault(skill, ["–"] * len(runs))[i] = fraction(*counts)
     if not skills:
         return None
-    names = unique_names(runs)
-    columns = {"skill": False, **dict.fromkeys(names, True)}
-    return make_table("Success by skill", columns, [[skill, *skills[skill]] for skill in sorted(skills)])
+    columns = {"skill": False, **dict.fromkeys(labels(runs), True)}
+    rows = [[skill, *skills[skill]] for skill in sorted(skills)]
+    return make_table("Success by skill", columns, rows, turns=False)
 
 
 def metrics_table(runs: Sequence[Facts]) -> Table | None:
@@ -80,8 +89,9 @@ def metrics_table(runs: Sequence[Facts]) -> Table | None:
                 rows.setdefault(key, ["–"] * len(runs))[i] = f"{value:.4g}"
     if not rows:
         return None
-    columns = {"metric": False, **dict.fromkeys(unique_names(runs), True)}
-    return make_table("Metrics of the environment", columns, [[key, *rows[key]] for key in sorted(rows)])
+    columns = {"metric": False, **dict.fromkeys(labels(runs), True)}
+    body = [[key, *rows[key]] for key in sorted(rows)]
+    return make_table("Metrics of the environment", columns, body, turns=False)
 
 
 def skill_counts(metrics: Mapping[str, float]) -> dict[str, tuple[int, int]]:
@@ -94,10 +104,9 @@ def skill_counts(metrics: Mapping[str, float]) -> dict[str, tuple[int, int]]:
     return counts
 
 
-def unique_names(runs: Sequence[Facts]) -> list[str]:
-    """Names for columns: the runs' own where they tell them apart, else their folders."""
-    names = [str(facts["name"]) for facts in runs]
-    return names if len(set(names)) == len(names) else [str(facts["folder"]) for facts in runs]
+def labels(runs: Sequence[Facts]) -> list[str]:
+    """What columns are called: the name of a single run, the letters of several."""
+    return letters(len(runs)) if len(runs) > 1 else [str(facts["name"]) for facts in runs]
 
 
 def agent_label(facts: Facts) -> str:
@@ -120,15 +129,21 @@ def fraction(part: int, whole: int) -> str:
     return f"{part}/{whole} {part / whole:.2f}" if whole else "0/0"
 
 
-def counts_line(counts: Mapping[str, int]) -> str:
-    """`completed 18, task_limit_reached 2`, the most frequent first."""
-    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return ", ".join(f"{name} {count}" for name, count in ordered)
+def statuses_cell(facts: Facts) -> str:
+    """`completed 18, agent_unknown_error 2 (the server hung up)`, the most frequent first."""
+    ordered = sorted(facts["statuses"].items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{name} {count}{_reason(facts, name)}" for name, count in ordered)
+
+
+def _reason(facts: Facts, status: str) -> str:
+    """The commonest reason, in one line of bounded length."""
+    reason = " ".join(facts["reasons"].get(status, "").split())
+    return f" ({shorten(reason, _REASON_SHOWN, placeholder=' …')})" if reason else ""
 
 
 def statuses_line(facts: Facts) -> str:
     """How sessions ended, and the success of those that no limit ended, where a limit ended some."""
-    line = f"statuses: {counts_line(facts['statuses'])}"
+    line = f"statuses: {statuses_cell(facts)}"
     unlimited = facts["success_without_limit_reached"]
     if unlimited["of"] < facts["sessions"]:
         line += f"; success without limit-reached sessions: {success_cell(unlimited)}"
@@ -156,8 +171,6 @@ def _comparison_row(name: str, facts: Facts) -> list[str]:
         f"{tokens['cached']:,}",
         f"{facts['seconds']:.1f}",
         cost_cell(facts["cost"]),
-        counts_line(facts["statuses"]),
-        facts["folder"],
     ]
 
 

@@ -15,6 +15,8 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     numeric: frozenset[int] = frozenset()
     """Columns that are set flush right."""
+    turns: bool = True
+    """Whether rows may become columns where there is no room; else columns go to a table of their own."""
 
     def __post_init__(self) -> None:
         for row in self.rows:
@@ -23,7 +25,12 @@ class Table:
 
 
 def make_table(
-    title: str, columns: Mapping[str, bool], rows: Sequence[Sequence[str]], *, drop_empty: bool = False
+    title: str,
+    columns: Mapping[str, bool],
+    rows: Sequence[Sequence[str]],
+    *,
+    drop_empty: bool = False,
+    turns: bool = True,
 ) -> Table:
     """A table from `header -> is it numeric`; `drop_empty` leaves out columns without any entry."""
     names = list(columns)
@@ -35,4 +42,5 @@ def make_table(
         tuple(names[i] for i in kept),
         tuple(tuple(row[i] for i in kept) for row in rows),
         frozenset(new for new, old in enumerate(kept) if columns[names[old]]),
+        turns,
     )

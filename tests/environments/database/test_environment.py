@@ -297,4 +297,6 @@ def test_metrics_by_skill_difficulty_and_overall(task_file: Path) -> None:
     assert metrics["overall.evaluation_outcome.correct"] == 0.75
     assert metrics["overall.sample_status.task_limit_reached"] == 0.25
     assert metrics["overall.cumulative_reward"] == 3.0
-    assert environment.calculate_metric([])["skill.update.correct_rate"] == -1.0
+    assert "skill.update.correct_rate" not in environment.calculate_metric([])
+    as_paper = DatabaseEnvironment(compat="paper")
+    assert as_paper.calculate_metric([])["skill.update.correct_rate"] == -1.0

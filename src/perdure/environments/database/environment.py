@@ -130,12 +130,18 @@ class DatabaseEnvironment(Environment):
 
     def calculate_metric(self, records: Iterable[SessionRecord]) -> Mapping[str, float]:
         """Success by skill, by difficulty (always level 0) and overall."""
-        metrics = skill_metrics(records, {id_: task.skills for id_, task in self._tasks.items()})
-        count, rate = metrics["overall.basic.session_count"], metrics["overall.success_rate"]
-        level = f"difficulty_level.{DIFFICULTY}"
+        metrics = skill_metrics(
+            records,
+            {id_: task.skills for id_, task in self._tasks.items()},
+            empty_rate=-1.0 if self._as_paper else None,
+        )
+        count, level = metrics["overall.basic.session_count"], f"difficulty_level.{DIFFICULTY}"
         metrics[f"{level}.count"] = count
-        metrics[f"{level}.correct_count"] = float(round(count * rate)) if count else 0.0
-        metrics[f"{level}.correct_rate"] = rate
+        metrics[f"{level}.correct_count"] = float(
+            round(count * metrics.get("overall.evaluation_outcome.correct", 0.0))
+        )
+        if "overall.success_rate" in metrics:
+            metrics[f"{level}.correct_rate"] = metrics["overall.success_rate"]
         return metrics
 
     def release(self) -> None:
