@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from perdure import Callback, CallbackContext, Request
+from perdure.environments.database.tasks import load_tasks
 from perdure.randomness import keyed_random
 from perdure.types import JSON
 from tests.e2e.learner import MODEL_LOG
@@ -122,3 +123,14 @@ def counter_config(model: str, *callbacks: dict[str, Any], tasks: int = 6, **sec
         "callbacks": list(callbacks),
         **sections,
     }
+
+
+def knows_every_other_task(request: Request) -> str:
+    """Runs the shipped statement of every other task and commits its result; [] for the rest."""
+    opening = next(m.text for m in request.messages if m.role == "user")
+    known = list(load_tasks().tasks.values())[::2]
+    sql = next((task.sql for task in known if opening.startswith(task.goal)), None)
+    if len(request.messages) == 2 and sql is not None:
+        return f"Action: Operation\n```sql\n{sql}\n```"
+    answer = request.messages[-1].text if sql is not None else "[]"
+    return f"Action: Answer\nFinal Answer: {answer}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable
 from typing import Literal
 
@@ -97,10 +98,10 @@ class ExperienceReplay(Callback):
         if self._similarity is None:
             return self._solved.newest(self._k)[::-1]
         last = self._indexed[-1] if self._indexed else -1
-        for number in self._solved.newest():
-            if number > last:
-                self._similarity.add(ctx.past_sessions[number].goal)
-                self._indexed.append(number)
+        solved = self._solved.newest()
+        for number in solved[bisect_right(solved, last) :]:
+            self._similarity.add(ctx.past_sessions[number].goal)
+            self._indexed.append(number)
         scores = self._similarity.scores(ctx.session.goal)
         if self._select == "similar":
             positions = most_similar(scores, self._k)
