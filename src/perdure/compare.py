@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias, get_args
 
 from perdure.config import flatten
 from perdure.errors import UsageError
-from perdure.metrics.lifelong import Treatment, TrialOutcome, count_trials, trial_outcome
+from perdure.metrics.lifelong import Treatment, TrialOutcome, area_under_curve, count_trials, trial_outcome
 from perdure.metrics.statistics import (
     Interval,
     bootstrap_interval,
@@ -28,6 +28,7 @@ from perdure.metrics.statistics import (
 from perdure.metrics.summary import RunSummary
 from perdure.metrics.token_kinds import TokenKind, tokens_by_kind
 from perdure.metrics.tokens import TokenTotals
+from perdure.probes import read_probes, run_transfer
 from perdure.run import Run
 from perdure.session import SessionRecord
 from perdure.types import JSON
@@ -71,6 +72,18 @@ class Condition:
     def outcomes(self) -> Mapping[TrialOutcome, int]:
         """How many trials ended how."""
         return count_trials(self.trials).counts
+
+    @property
+    def learning(self) -> Mapping[str, Interval]:
+        """Measure of learning → mean over runs with its interval; transfer where every run has its probes."""
+        values = {"area_under_curve": [area_under_curve(records) for records in self.records.values()]}
+        if all(len(read_probes(run.folder)) > 1 for run in self.runs.values()):
+            for run in self.runs.values():
+                found = run_transfer(run)
+                for name in ("forward", "forgetting", "held_out"):
+                    if (value := getattr(found, name)) is not None:
+                        values.setdefault(name, []).append(value)
+        return {name: mean_interval(numbers) for name, numbers in values.items()}
 
     @property
     def tokens(self) -> Mapping[TokenKind, TokenTotals]:

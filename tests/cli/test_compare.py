@@ -102,6 +102,22 @@ def test_several_methods_are_corrected_together(perdure: Perdure) -> None:
     assert adjusted[p_values.index(min(p_values))] == pytest.approx(min(1.0, 2 * min(p_values)))
 
 
+def test_learning_is_measured_over_runs_and_transfer_where_there_are_probes(perdure: Perdure) -> None:
+    probes = "probes={checkpoints=2}"
+    runs = [
+        played(perdure, name, seed, 10, probes, "execution.limit=8")
+        for name in ("weak", "strong")
+        for seed in range(2)
+    ]
+    body = compared(perdure, *runs)
+    learning = body["differences"][0]["learning"]
+    assert set(learning) == {"area_under_curve", "forward", "forgetting", "held_out"}
+    area = learning["area_under_curve"]
+    assert area["low"] <= area["estimate"] <= area["high"]
+    assert area["estimate"] > body["baseline"]["learning"]["area_under_curve"]["estimate"]
+    assert "held out" in perdure("compare", *runs).stdout
+
+
 def test_the_baseline_can_be_named(perdure: Perdure) -> None:
     weak, strong = played(perdure, "weak"), played(perdure, "strong")
     body = compared(perdure, strong, weak, "--baseline", weak)

@@ -34,6 +34,7 @@ def compare(
         comparison_facts,
         comparison_table,
         differs_lines,
+        learning_table,
         tokens_table,
         ungraded_table,
     )
@@ -48,6 +49,7 @@ def compare(
     if as_json:
         typer.echo(to_json(comparison_facts(comparison)))
         return
-    print_tables([comparison_table(comparison), ungraded_table(comparison), tokens_table(comparison)])
+    tables = (comparison_table, ungraded_table, learning_table, tokens_table)
+    print_tables([table(comparison) for table in tables])
     for line in differs_lines(comparison):
         typer.echo(line)

@@ -70,6 +70,19 @@ def ungraded_table(comparison: Comparison) -> Table:
     return make_table("Outcomes, and the success difference with ungraded trials", columns, rows)
 
 
+def learning_table(comparison: Comparison) -> Table:
+    """Area under the online curve and, where runs were probed, transfer: means over runs."""
+    conditions = (comparison.baseline, *(d.condition for d in comparison.differences))
+    names = list(dict.fromkeys(name for condition in conditions for name in condition.learning))
+    rows = [
+        [condition.label, *(interval_cell(found[name]) if name in found else "–" for name in names)]
+        for condition in conditions
+        for found in [condition.learning]
+    ]
+    columns = {"condition": False, **{name.replace("_", " "): True for name in names}}
+    return make_table("Learning, means over runs [95%]", columns, rows)
+
+
 def tokens_table(comparison: Comparison) -> Table:
     """Tokens of all runs of a condition by what they were for."""
     columns = {"condition": False, "tokens for": False, "prompt": True, "cached": True, "completion": True}
@@ -139,6 +152,7 @@ def _condition_facts(condition: Condition) -> dict[str, JSON]:
         "trials": len(records),
         "correct": sum(record.correct for record in records),
         "outcomes": dict(condition.outcomes),
+        "learning": {name: _interval_facts(found) for name, found in condition.learning.items()},
         "tokens": {kind: vars(totals) for kind, totals in condition.tokens.items()},
         "cost": _cost(condition),
     }
