@@ -12,6 +12,7 @@ import pytest
 import perdure
 from perdure.config import ProbesSection
 from perdure.errors import RunFolderError
+from perdure.frozen import NoPastSessions
 from perdure.probes import probe_positions, read_probes, run_transfer
 from tests.e2e.lifelong_parts import HERE, counter_config
 from tests.e2e.test_kill import die_at_write, in_child
@@ -142,3 +143,10 @@ def test_transfer_of_a_run_with_probes(tmp_path: Path) -> None:
 def test_checkpoints_are_spread_evenly(checkpoints: int, sessions: int, expected: list[int]) -> None:
     assert probe_positions(ProbesSection(checkpoints=checkpoints), sessions) == expected
     assert probe_positions(None, sessions) == []
+
+
+def test_a_past_that_holds_nothing() -> None:
+    past = NoPastSessions()
+    assert (len(past), list(past.records()), past[0:3], past[-2:]) == (0, [], [], [])
+    with pytest.raises(IndexError):
+        past[-1]

@@ -30,14 +30,14 @@ RUNS = 9
 VALUES = st.lists(st.floats(-1, 1, allow_subnormal=False), min_size=2, max_size=20)
 
 
-def coverage(spread: float, interval: object, seed: int) -> float:
+def coverage(spread: float, interval: object, seed: int, repeats: int = 2 * REPEATS) -> float:
     """How often the interval covers the true mean of nine runs."""
     draw = np.random.default_rng(seed)
     hits = 0
-    for _ in range(REPEATS):
+    for _ in range(repeats):
         values = draw.normal(0.3, spread, RUNS).tolist()
         hits += interval(values).covers(0.3)  # type: ignore[operator]
-    return hits / REPEATS
+    return hits / repeats
 
 
 @pytest.mark.parametrize("interval", [mean_interval, bootstrap_interval])

@@ -51,9 +51,8 @@ def show_session(past: PastSession, *, compat: Compat = "none") -> str:
     Actions stand as the environment got them, not as raw replies, so that what one strategy solved helps
     another. `compat = "paper"` heads it as the original does.
     """
-    heading = "Question " if compat == "paper" else "A task that was solved before:\n"
-    separator = ": " if compat == "paper" else ""
-    lines = [f"{heading.rstrip() if separator else heading}{separator}{opening_of(past)}"]
+    heading = "Question: " if compat == "paper" else "A task that was solved before:\n"
+    lines = [heading + opening_of(past)]
     for interaction in past.interactions:
         lines.append(f"agent: {interaction.action}")
         if interaction.observation.text:
