@@ -34,20 +34,20 @@ def step_to_goal(request: perdure.Request) -> str:
 
 
 class Gauge(Callback):
-    """Time and traced memory at the creation of each session."""
+    """Processor time and traced memory at the creation of each session."""
 
     affects_results = False
     marks: list[float] = []  # noqa: RUF012 - the benchmark reads it after the run
     sizes: list[int] = []  # noqa: RUF012
 
     def on_session_create(self, ctx: CallbackContext) -> None:
-        self.marks.append(time.perf_counter())
+        self.marks.append(time.process_time())
         if tracemalloc.is_tracing():
             self.sizes.append(tracemalloc.get_traced_memory()[0])
 
 
 def play(tasks: int, select: str, *, traced: bool) -> tuple[list[float], list[int]]:
-    """Seconds of each task but the last, and bytes at the start of each."""
+    """Processor seconds of each task but the last (others may be busy), and bytes at the start of each."""
     gauge = load_plugin("callback", f"{HERE}:Gauge").target
     gauge.marks.clear()
     gauge.sizes.clear()
