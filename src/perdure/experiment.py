@@ -91,7 +91,7 @@ class Experiment:
             load_plugin("strategy", section.strategy.name, base=self.base),
             section.strategy.parameters,
             "agent.strategy",
-            {"model": self._handle("strategy", section.model)},
+            {"model": self._handle("strategy", section.model), **self._strategy_offers()},
         )
         return ModelAgent(
             self._handle("agent", section.model), strategy, sampling=sampling, seed=self.config.seed
@@ -244,6 +244,16 @@ class Experiment:
 
     def _environment_offers(self) -> dict[str, Any]:
         return {"seed": self.config.seed, "max_interactions": self.limits.max_interactions}
+
+    def _strategy_offers(self) -> dict[str, Any]:
+        """What the environment has for strategies that keep a state or read actions."""
+        companions = {
+            "state_schema": "STATE_SCHEMA",
+            "action_pattern": "ACTION_PATTERN",
+            "fallback_action": "NO_OP",
+        }
+        module = self._environment_plugin.module
+        return {key: getattr(module, name) for key, name in companions.items() if hasattr(module, name)}
 
     def _oracle(self) -> Agent:
         agent: Agent = construct(

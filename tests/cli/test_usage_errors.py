@@ -59,7 +59,7 @@ CASES = {
     "no run to replay": (["replay", "nowhere"], "'nowhere' is not a run folder"),
     "nothing to check": (
         ["check", "strategy", "nothing"],
-        "unknown strategy 'nothing'; choose one of: full_history",
+        "unknown strategy 'nothing'; choose one of: capped_summary, full_history",
     ),
     "bad parameter to check": (
         ["check", "environment", "counter", "--set", "size=1"],

@@ -23,6 +23,7 @@ class Checked(StrEnum):
 
     ENVIRONMENT = "environment"
     STRATEGY = "strategy"
+    SANDBOX = "sandbox"
     MODEL = "model"
 
 
@@ -76,6 +77,8 @@ def _suite(kind: Checked, plugin: Plugin, parameters: Mapping[str, JSON]) -> Ite
             return _environment_suite(plugin, parameters)
         case Checked.STRATEGY:
             return _strategy_suite(plugin, parameters)
+        case Checked.SANDBOX:
+            return _sandbox_suite(plugin, parameters)
         case Checked.MODEL:
             return _model_suite(plugin, parameters)
 
@@ -92,6 +95,12 @@ def _strategy_suite(plugin: Plugin, parameters: Mapping[str, JSON]) -> Iterator[
     from perdure.conformance.strategies import check_strategy
 
     yield from check_strategy(lambda: _build(plugin, parameters))
+
+
+def _sandbox_suite(plugin: Plugin, parameters: Mapping[str, JSON]) -> Iterator[CheckResult]:
+    from perdure.conformance.sandboxes import check_sandbox
+
+    yield from check_sandbox(lambda: _build(plugin, parameters))
 
 
 def _model_suite(plugin: Plugin, parameters: Mapping[str, JSON]) -> Iterator[CheckResult]:

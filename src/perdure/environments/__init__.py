@@ -10,6 +10,12 @@ The package of an environment offers, beside its class:
     normal_form(action)     one spelling for actions that do the same, for voting; None for an invalid action
     normalise(text)         an observation without what legitimately differs between two runs, for replay
 
+and, where it has them, for strategies that keep a state or read actions:
+
+    STATE_SCHEMA            what an agent without a history has to know: a pydantic model or a JSON Schema
+    ACTION_PATTERN          a regular expression for whole actions, or the list of all of them
+    NO_OP                   the action that changes nothing and ends nothing
+
 It may offer more:
 
     task_skills(…)          the skills of every task by id, for orders and curves by skill; takes parameters

@@ -58,6 +58,20 @@ from perdure.environments.database.sqlite.engine import SqliteEngine
             "1093 (HY000): You can't specify target table 'stock' for update in FROM clause",
         ),
         (
+            "DELETE FROM stock WHERE name = (SELECT MAX(name) FROM stock) "
+            "AND id IN (SELECT id FROM stock LIMIT 100)",
+            "1235 (42000): This version of MySQL doesn't yet support 'LIMIT & IN/ALL/ANY/SOME subquery'",
+        ),
+        (
+            "DELETE FROM stock WHERE id IN (SELECT id FROM stock WHERE price IN "
+            "(SELECT price FROM stock LIMIT 100))",
+            "1235 (42000): This version of MySQL doesn't yet support 'LIMIT & IN/ALL/ANY/SOME subquery'",
+        ),
+        (
+            "UPDATE stock SET id = 1 WHERE id IN (SELECT nowhere FROM stock)",
+            "1054 (42S22): Unknown column 'nowhere' in 'field list'",
+        ),
+        (
             "DELETE FROM stock WHERE id IN (SELECT id FROM stock)",
             "1093 (HY000): You can't specify target table 'stock' for update in FROM clause",
         ),

@@ -9,6 +9,7 @@ from typing import Literal
 from perdure.environment import Environment, Opening
 from perdure.environments.database.actions import Answer, Invalid, Operation, parse_action
 from perdure.environments.database.engine import Row, SqlEngine
+from perdure.environments.database.engines import ENGINES, EngineName, open_engine
 from perdure.environments.database.observations import reply_text
 from perdure.environments.database.paper_scoring import paper_answer_is_right
 from perdure.environments.database.prompts import (
@@ -19,7 +20,7 @@ from perdure.environments.database.prompts import (
     refusal,
 )
 from perdure.environments.database.scoring import answer_is_right, orders_its_result, same_rows
-from perdure.environments.database.sqlite.engine import SqliteEngine
+from perdure.environments.database.server.address import PASSWORD_VARIABLE, parse_url
 from perdure.environments.database.tasks import DatabaseTask, load_tasks
 from perdure.history import HistoryFactory
 from perdure.metrics.skills import skill_metrics
@@ -48,14 +49,18 @@ class DatabaseEnvironment(Environment):
         *,
         tasks: Path | None = None,
         compat: Literal["none", "paper"] = "none",
-        engine: Literal["sqlite"] = "sqlite",
+        engine: EngineName = "sqlite",
+        engine_url: str | None = None,
+        engine_password_env: str = PASSWORD_VARIABLE,
         on_invalid_action: Literal["observe", "end"] | None = None,
         max_interactions: int = MAX_INTERACTIONS,
         query_timeout: float = 5.0,
         max_observation_chars: int = 10_000,
     ) -> None:
         _check_choice("compat", compat, ("none", "paper"))
-        _check_choice("engine", engine, ("sqlite",))
+        _check_choice("engine", engine, ENGINES)
+        if engine_url is not None and engine != "mysql":
+            raise ValueError(f"engine_url is for engine 'mysql', not {engine!r}")
         _check_choice("on_invalid_action", on_invalid_action, (None, "observe", "end"))
         if query_timeout <= 0 or max_observation_chars < 100:
             raise ValueError("query_timeout must be positive, and max_observation_chars at least 100")
@@ -66,6 +71,8 @@ class DatabaseEnvironment(Environment):
         self._timeout = query_timeout
         self._max_chars = max_observation_chars
         self._tasks = loaded.tasks
+        self._engine_name: EngineName = engine
+        self._address = parse_url(engine_url, engine_password_env) if engine == "mysql" else None
         self._engine: SqlEngine | None = None
         self._task: DatabaseTask | None = None
         self._answer: str | None = None
@@ -155,7 +162,7 @@ class DatabaseEnvironment(Environment):
     def _open_engine(self) -> SqlEngine:
         """The engine, empty when no task is open."""
         if self._engine is None:
-            self._engine = SqliteEngine(timeout=self._timeout)
+            self._engine = open_engine(self._engine_name, timeout=self._timeout, address=self._address)
         return self._engine
 
     def _operate(self, statements: Sequence[str]) -> Observation:
@@ -177,7 +184,9 @@ class DatabaseEnvironment(Environment):
         if self._as_paper:
             right = paper_answer_is_right(self._answer or "", truth)
         else:
-            right = answer_is_right(self._answer, truth, ordered=orders_its_result(task.sql))
+            right = answer_is_right(
+                self._answer, truth, ordered=orders_its_result(task.sql), loose=task.loose
+            )
         return self._verdict(right, {})
 
     def _grade_table(self, task: DatabaseTask) -> Evaluation:

@@ -29,11 +29,11 @@ def orders_its_result(sql: str) -> bool:
     return isinstance(tree, exp.Query) and tree.args.get("order") is not None
 
 
-def answer_is_right(answer: str | None, truth: Sequence[Row], *, ordered: bool) -> bool:
+def answer_is_right(answer: str | None, truth: Sequence[Row], *, ordered: bool, loose: bool = False) -> bool:
     """The committed text holds the rows of the right answer; in their order only if `ordered`.
 
     Cells compare by type: numbers by value, texts exactly, NULL with None. For a single cell its bare text
-    will do. No answer, or an empty text, is wrong.
+    will do. No answer, or an empty text, is wrong. `loose` takes the text of a number for the number.
     """
     if not answer:
         return False
@@ -44,11 +44,25 @@ def answer_is_right(answer: str | None, truth: Sequence[Row], *, ordered: bool) 
         rows = read_answer(answer, width)
     except Unreadable:
         return False
+    if loose:
+        rows, truth = [_numbered(row) for row in rows], [_numbered(row) for row in truth]
     if len(rows) != len(truth):
         return False
     if ordered:
         return all(same_row(row, right) for row, right in zip(rows, truth, strict=True))
     return same_rows(rows, truth)
+
+
+def _numbered(row: Row) -> Row:
+    return tuple(_number(cell) if isinstance(cell, str) else cell for cell in row)
+
+
+def _number(text: str) -> float | str:
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    return number if math.isfinite(number) else text
 
 
 def same_row(row: Row, right: Row) -> bool:

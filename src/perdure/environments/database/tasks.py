@@ -11,6 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from perdure.environments.database.agentbench import is_agentbench, published_entry
 from perdure.environments.database.engine import Column, Row, Table
 from perdure.errors import ConfigError
 from perdure.types import JSON, Task
@@ -30,6 +31,8 @@ class DatabaseTask(Task):
     """Rows of the right answer; None for a change."""
     md5: str | None = None
     """Published hash of the table after a change; None for a question."""
+    loose: bool = False
+    """Texts of numbers are these numbers, in the answer and in its truth."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ def load_tasks(path: Path | None = None) -> TaskSet:
     except OSError as error:
         raise ConfigError(f"{where}: cannot be read: {error.strerror or error}") from error
     try:
-        content = json.loads(raw)
+        content = _parse(raw, path)
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{where}: not JSON: {error}") from error
     return TaskSet(_read_entries(content, where), blake2b(raw, digest_size=6).hexdigest())
@@ -61,6 +64,14 @@ def load_tasks(path: Path | None = None) -> TaskSet:
 def task_skills(*, tasks: Path | None = None) -> dict[str, tuple[str, ...]]:
     """The skills of every task by id. Raises ConfigError for a bad task file."""
     return {id_: task.skills for id_, task in load_tasks(tasks).tasks.items()}
+
+
+def _parse(raw: bytes, path: Path | None) -> JSON:
+    """A JSON document, or one a line. AgentBench's entries are brought into the published schema."""
+    if path is None or path.suffix != ".jsonl":
+        content: JSON = json.loads(raw)
+        return content
+    return [json.loads(line) for line in raw.decode("utf-8").splitlines() if line.strip()]
 
 
 def _read_entries(content: JSON, where: str) -> dict[str, DatabaseTask]:
@@ -79,7 +90,9 @@ def _read_entries(content: JSON, where: str) -> dict[str, DatabaseTask]:
 
 
 def _entry_id(entry: JSON, position: int) -> str:
-    index = entry.get("sample_index", position) if isinstance(entry, dict) else position
+    if not isinstance(entry, dict):
+        return str(position)
+    index = entry.get("sample_index", entry.get("index", position))
     return str(index)
 
 
@@ -87,6 +100,8 @@ def read_task(id_: str, entry: JSON) -> DatabaseTask:
     """One published entry. Raises KeyError, TypeError, ValueError or SyntaxError saying what is wrong."""
     if not isinstance(entry, dict):
         raise TypeError(f"must be an object, not {type(entry).__name__}")
+    if is_agentbench(entry):
+        entry = published_entry(entry)
     answer_info, table_info = _literal(entry["answer_info"]), _literal(entry["table_info"])
     sql, instruction = answer_info["sql"], entry["instruction"]
     for name, text in (("instruction", instruction), ("answer_info.sql", sql)):
@@ -105,6 +120,7 @@ def read_task(id_: str, entry: JSON) -> DatabaseTask:
         sql=sql,
         answer=None if direct is None else _rows(_literal(direct), None, "answer_info.direct"),
         md5=md5,
+        loose=bool(entry.get("loose_answer", False)),
     )
 
 

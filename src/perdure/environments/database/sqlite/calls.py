@@ -16,6 +16,7 @@ from perdure.environments.database.sqlite.aggregate_calls import (
 from perdure.environments.database.sqlite.call_table import CALLS, MANY, VALUE_CALLS, Call
 from perdure.environments.database.sqlite.expressions import emit, modulo, shift_date
 from perdure.environments.database.sqlite.failure import (
+    not_native,
     syntax_error,
     unknown_function,
     wrong_argument_count,
@@ -31,7 +32,7 @@ from perdure.environments.database.sqlite.kinds import (
     decimal,
     unify,
 )
-from perdure.environments.database.sqlite.marking import PREFIX, mysql_text
+from perdure.environments.database.sqlite.marking import PREFIX, SPACED, mysql_text
 from perdure.environments.database.sqlite.operands import (
     as_condition,
     as_number,
@@ -73,6 +74,8 @@ def emit_call(node: exp.Expression, scope: Scope) -> Emitted:
 
 def _named(name: str, node: exp.Expression, scope: Scope) -> Emitted:
     arguments: list[exp.Expression] = list(node.expressions)
+    if name.startswith(SPACED):
+        raise not_native(scope.context.schema.database, name.removeprefix(SPACED))
     if name in AGGREGATES:
         return emit_aggregate(name, arguments, scope)
     special = _SPECIAL.get(name)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import Literal
 
 from sqlglot import exp
 
 from perdure.environments.database.sqlite.failure import SqlFailure, denied, syntax_error, unsupported
+from perdure.environments.database.sqlite.information_schema import DATABASE
 from perdure.environments.database.sqlite.kinds import Kind
 from perdure.environments.database.sqlite.plan import (
     Answer,
@@ -19,7 +22,13 @@ from perdure.environments.database.sqlite.plan import (
     Rebuild,
 )
 from perdure.environments.database.sqlite.queries import emit_query, new_context
-from perdure.environments.database.sqlite.schema import ColumnDef, Schema, TableDef
+from perdure.environments.database.sqlite.schema import (
+    COLLATION,
+    CURRENT_TIMESTAMP,
+    ColumnDef,
+    Schema,
+    TableDef,
+)
 from perdure.environments.database.sqlite.scope import Scope
 from perdure.environments.database.sqlite.sources import check_distinct_names
 
@@ -41,6 +50,12 @@ def plan_create(node: exp.Expression, schema: Schema) -> Plan:
             return Nothing()
         raise SqlFailure(1050, "42S01", f"Table '{name}' already exists")
     columns = _columns(target) if isinstance(target, exp.Schema) else ()
+    declared = node.find(exp.CollateProperty)
+    if declared is not None and isinstance(declared.this, exp.Expression):
+        columns = tuple(
+            replace(column, collation=declared.this.name) if column.collation == COLLATION else column
+            for column in columns
+        )
     query = None
     if node.expression is not None:
         found = emit_query(node.expression, Scope(new_context(schema)))
@@ -66,25 +81,48 @@ def _columns(node: exp.Schema) -> tuple[ColumnDef, ...]:
         if isinstance(constraint, exp.PrimaryKey)
         for column in constraint.expressions
     }
+    indexes = dict(_indexes(node))
     columns = [_column(item) for item in node.expressions if isinstance(item, exp.ColumnDef)]
+    columns = [replace(column, index=indexes.get(column.name.lower(), column.index)) for column in columns]
     return tuple(
         replace(column, key=True, nullable=False) if column.name.lower() in keys else column
         for column in columns
     )
 
 
+def _indexes(node: exp.Schema) -> Iterator[tuple[str, Literal["MUL", "UNI"]]]:
+    """First column of every secondary index; a unique one of a single column comes last, and counts."""
+    unique: list[str] = []
+    for item in node.expressions:
+        inner = item.expressions[0] if isinstance(item, exp.Constraint) and item.expressions else item
+        target = inner.this if isinstance(inner, exp.UniqueColumnConstraint) else inner
+        if not isinstance(inner, exp.IndexColumnConstraint | exp.UniqueColumnConstraint | exp.ForeignKey):
+            continue
+        names = [column.name.lower() for column in target.expressions]
+        if isinstance(inner, exp.UniqueColumnConstraint) and len(names) == 1:
+            unique += names
+        elif names:
+            yield names[0], "MUL"
+    for name in unique:
+        yield name, "UNI"
+
+
 def _column(node: exp.ColumnDef) -> ColumnDef:
     if node.args.get("kind") is None:
         raise syntax_error(node.name)
-    column = ColumnDef(node.name, node.args["kind"].sql("mysql").lower())
+    column = ColumnDef(node.name, node.args["kind"].sql("mysql").lower().replace(", ", ","))
     for constraint in node.args.get("constraints") or ():
         rule = constraint.args.get("kind")
         if isinstance(rule, exp.NotNullColumnConstraint) and not rule.args.get("allow_null"):
             column = replace(column, nullable=False)
         elif isinstance(rule, exp.PrimaryKeyColumnConstraint):
             column = replace(column, key=True, nullable=False)
+        elif isinstance(rule, exp.CollateColumnConstraint):
+            column = replace(column, collation=rule.this.name)
         elif isinstance(rule, exp.AutoIncrementColumnConstraint):
             column = replace(column, auto_increment=True)
+        elif isinstance(rule, exp.DefaultColumnConstraint) and isinstance(rule.this, exp.CurrentTimestamp):
+            column = replace(column, default=CURRENT_TIMESTAMP)
         elif isinstance(rule, exp.DefaultColumnConstraint) and isinstance(rule.this, exp.Literal):
             column = replace(column, default=rule.this.sql("sqlite"))
     return column
@@ -173,9 +211,9 @@ def describe(name: str, schema: Schema) -> Answer:
             column.name,
             column.type.lower(),
             "YES" if column.nullable else "NO",
-            "PRI" if column.key else "",
-            column.default.strip("'") if column.default else None,
-            "auto_increment" if column.auto_increment else "",
+            column.shown_key,
+            column.shown_default,
+            column.shown_extra,
         )
         for column in table.columns
     )
@@ -191,9 +229,9 @@ def plan_show(node: exp.Expression, schema: Schema) -> Plan:
             (f"Tables_in_{schema.database}",), tuple((n,) for n in sorted(t.name for t in schema.tables))
         )
     if what == "DATABASES":
-        return Answer(("Database",), ((schema.database,),))
+        return Answer(("Database",), tuple((name,) for name in sorted((DATABASE, schema.database))))
     if what == "COLUMNS" and isinstance(target, exp.Expression):
-        return describe(target.name, schema)
+        return describe(target.name.lower() if schema.fold_names else target.name, schema)
     if what == "CREATE TABLE" and isinstance(target, exp.Expression):
         table = schema.table(target.name)
         lines = ",\n".join(f"  `{c.name}` {c.type.lower()}" for c in table.columns)

@@ -28,7 +28,7 @@ from perdure.environments.database.sqlite.plan import (
     Update,
     plan_statement,
 )
-from perdure.environments.database.sqlite.schema import ColumnDef, Schema, TableDef
+from perdure.environments.database.sqlite.schema import CURRENT_TIMESTAMP, ColumnDef, Schema, TableDef
 from perdure.environments.database.sqlite.storage import Cell, are_plain, from_cells, to_cell
 from perdure.environments.database.sqlite.text_functions import TEXT_FUNCTIONS, collate
 
@@ -67,13 +67,14 @@ def _authorize(action: int, first: str | None, second: str | None, *_: str | Non
 class SqliteEngine:
     """`SqlEngine` on SQLite. Not safe for use by two threads at once.
 
-    `timeout` in seconds ends a statement; `max_rows` bounds what one result set hands out.
+    `timeout` in seconds ends a statement; `max_rows` bounds what one result set hands out; `schema` names an
+    empty database, where the first table is not to do so.
     """
 
-    def __init__(self, *, timeout: float = 5.0, max_rows: int = 10_000) -> None:
+    def __init__(self, *, timeout: float = 5.0, max_rows: int = 10_000, schema: Schema | None = None) -> None:
         self._timeout = timeout
         self._max_rows = max_rows
-        self._schema = Schema()
+        self._schema = schema or Schema()
         self._declared: TableDef | None = None
         self._failure: SqlFailure | None = None
         self._deadline = float("inf")
@@ -287,6 +288,9 @@ class SqliteEngine:
             if not column.nullable:
                 raise SqlFailure(1364, "HY000", f"Field '{column.name}' doesn't have a default value")
             return None
+        if column.default == CURRENT_TIMESTAMP:
+            moment: Cell = self._connection.execute("SELECT my_now()").fetchone()[0]
+            return to_cell(moment, TEXT, column, 1)
         return to_cell(column.default.strip("'"), TEXT, column, 1)
 
     def _update(self, plan: Update) -> int:

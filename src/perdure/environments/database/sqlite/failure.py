@@ -33,6 +33,21 @@ def ambiguous_column(name: str, clause: str) -> SqlFailure:
     return SqlFailure(1052, "23000", f"Column '{name}' in {clause} is ambiguous")
 
 
+def unusable_reference(name: str, why: str) -> SqlFailure:
+    """1247."""
+    return SqlFailure(1247, "42S22", f"Reference '{name}' not supported ({why})")
+
+
+def order_aggregates(position: int) -> SqlFailure:
+    """3029."""
+    return SqlFailure(
+        3029,
+        "HY000",
+        f"Expression #{position} of ORDER BY contains aggregate function and applies to the result of a "
+        "non-aggregated query",
+    )
+
+
 def unknown_table(database: str, name: str) -> SqlFailure:
     """1146."""
     return SqlFailure(1146, "42S02", f"Table '{database}.{name}' doesn't exist")
@@ -46,6 +61,16 @@ def unknown_database(name: str) -> SqlFailure:
 def unknown_function(database: str, name: str) -> SqlFailure:
     """1305."""
     return SqlFailure(1305, "42000", f"FUNCTION {database}.{name} does not exist")
+
+
+def not_native(database: str, name: str) -> SqlFailure:
+    """1630: a space before the parenthesis makes the name of a native function somebody's own."""
+    return SqlFailure(
+        1630,
+        "42000",
+        f"FUNCTION {database}.{name} does not exist. Check the 'Function Name Parsing and Resolution' "
+        "section in the Reference Manual",
+    )
 
 
 def wrong_argument_count(name: str) -> SqlFailure:

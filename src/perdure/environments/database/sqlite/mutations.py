@@ -15,6 +15,7 @@ from perdure.environments.database.sqlite.expressions import emit
 from perdure.environments.database.sqlite.failure import (
     SqlFailure,
     syntax_error,
+    target_in_subquery,
     unknown_column,
     unknown_database,
 )
@@ -180,6 +181,8 @@ def _reading(node: exp.Expression, scope: Scope, pieces: From, columns: Sequence
         scope.clause = "order clause"
         keys.append(f"{collated(emit(item.this, scope))} {'DESC' if item.args.get('desc') else 'ASC'}")
     keys += [s.order for s in scope.sources]
+    if scope.context.reads_target:
+        raise target_in_subquery(scope.context.locked_table or "")
     return f"{text} ORDER BY {', '.join(keys)}{limit}"
 
 

@@ -12,8 +12,10 @@ from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from perdure.environments.database.sqlite.calls import FUNCTION_NAMES
+from perdure.environments.database.sqlite.clause_order import is_spaced_call, misplaced_word
 from perdure.environments.database.sqlite.failure import SqlFailure, denied, syntax_error
-from perdure.environments.database.sqlite.marking import PREFIX
+from perdure.environments.database.sqlite.grammar import check_grammar
+from perdure.environments.database.sqlite.marking import PREFIX, SPACED
 from perdure.environments.database.sqlite.reserved_words import misused_word
 
 MAX_STATEMENT = 200_000
@@ -86,13 +88,14 @@ def parse_statement(sql: str) -> exp.Expression:
         if token.token_type in _FOREIGN:
             raise syntax_error(sql[token.start :], token.line)
     _check_verb(tokens[0], sql)
-    word = misused_word(tokens)
+    word = misused_word(tokens) or misplaced_word(tokens)
     if word is not None:
         raise syntax_error(sql[word.start :], word.line)
     marked = _mark_functions(tokens)
     tree = _parse(marked, sql)
     if not isinstance(tree, exp.Expression):
         raise syntax_error(sql)
+    check_grammar(tree)
     return tree
 
 
@@ -132,7 +135,8 @@ def _mark_functions(tokens: Sequence[Token]) -> list[Token]:
             continue
         if defining and not _in_query(tokens, i):
             continue
-        marked[i] = Token(TokenType.VAR, PREFIX + name, token.line, token.col, token.start, token.end)
+        prefix = SPACED if is_spaced_call(tokens, i) else PREFIX
+        marked[i] = Token(TokenType.VAR, prefix + name, token.line, token.col, token.start, token.end)
     return marked
 
 
@@ -143,4 +147,4 @@ def _in_query(tokens: Sequence[Token], index: int) -> bool:
 def _near(error: ParseError) -> SqlFailure:
     detail = error.errors[0] if error.errors else {}
     near = f"{detail.get('highlight') or ''}{detail.get('end_context') or ''}"
-    return syntax_error(near.replace(PREFIX, ""), int(detail.get("line") or 1))
+    return syntax_error(near.replace(PREFIX, "").replace(SPACED, ""), int(detail.get("line") or 1))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-_RESERVED = frozenset(
+RESERVED = frozenset(
     (
         "accessible", "analyze", "before", "both", "call", "cascade", "change", "check", "condition",
         "cube", "cume_dist", "databases", "delayed", "dense_rank", "describe", "deterministic",
@@ -24,16 +24,22 @@ _RESERVED = frozenset(
         "year_month", "zerofill"
     )
 )  # fmt: skip
+"""In lower case. Those that the parser knows as words of its own are not listed."""
+_SHOWING = frozenset({"DESC", "DESCRIBE"})
 _NAMING = frozenset({"FROM", "JOIN", "INTO", "UPDATE", "TABLE", "AS"})
 
 
 def misused_word(tokens: Sequence[Token]) -> Token | None:
     """The first reserved word that stands unquoted where a table or an alias is named."""
+    if len(tokens) == 2 and tokens[0].text.upper() in _SHOWING and _is_reserved(tokens[1]):
+        return tokens[1]
     for before, token, after in zip(tokens, tokens[1:], [*tokens[2:], None], strict=False):
         if after is not None and after.token_type == TokenType.L_PAREN:
             continue  # a call, as in TRIM('a' FROM REPEAT('a', 3))
-        if before.text.upper() not in _NAMING or token.token_type in (TokenType.IDENTIFIER, TokenType.STRING):
-            continue
-        if token.text.lower() in _RESERVED:
+        if before.text.upper() in _NAMING and _is_reserved(token):
             return token
     return None
+
+
+def _is_reserved(token: Token) -> bool:
+    return token.text.lower() in RESERVED and token.token_type not in (TokenType.IDENTIFIER, TokenType.STRING)

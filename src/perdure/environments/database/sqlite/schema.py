@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from perdure.environments.database.sqlite.failure import unknown_table
 from perdure.environments.database.sqlite.kinds import Kind, column_kind
+
+CURRENT_TIMESTAMP = "CURRENT_TIMESTAMP"
+COLLATION = "utf8mb4_0900_ai_ci"
+"""MySQL 8's default."""
 
 
 @dataclass(frozen=True)
@@ -20,6 +25,27 @@ class ColumnDef:
     key: bool = False
     """Part of the primary key."""
     auto_increment: bool = False
+    collation: str = COLLATION
+    """What `information_schema` says of a text column; every one compares by the default."""
+    index: Literal["", "MUL", "UNI"] = ""
+    """The kind of a secondary index that begins with this column."""
+
+    @property
+    def shown_key(self) -> str:
+        """What DESCRIBE says about its keys."""
+        return "PRI" if self.key else self.index
+
+    @property
+    def shown_extra(self) -> str:
+        """What DESCRIBE says in its last column."""
+        if self.auto_increment:
+            return "auto_increment"
+        return "DEFAULT_GENERATED" if self.default == CURRENT_TIMESTAMP else ""
+
+    @property
+    def shown_default(self) -> str | None:
+        """What DESCRIBE says about its default."""
+        return self.default.strip("'") if self.default else None
 
     @property
     def kind(self) -> Kind:

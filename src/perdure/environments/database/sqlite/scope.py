@@ -8,7 +8,12 @@ from typing import Literal, TypeAlias
 
 from sqlglot import exp
 
-from perdure.environments.database.sqlite.failure import ambiguous_column, unknown_column
+from perdure.environments.database.sqlite.failure import (
+    ambiguous_column,
+    invalid_group_function,
+    unknown_column,
+    unusable_reference,
+)
 from perdure.environments.database.sqlite.kinds import Kind
 from perdure.environments.database.sqlite.schema import Schema
 
@@ -39,6 +44,8 @@ class SourceColumn:
     origin: str
     """`db.table.column`, as error messages name it."""
     key: bool = False
+    index: Literal["", "whole", "covering"] = ""
+    """MySQL reads groups of this column in its order: always, or where the statement reads nothing else."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +96,8 @@ class Context:
     scopes: int = 0
     locked_table: str | None = None
     """Target of an UPDATE or DELETE, which subqueries may not read (1093)."""
+    reads_target: bool = False
+    """A subquery reads it: refused once every name is resolved, as MySQL does."""
 
 
 @dataclass
@@ -100,6 +109,8 @@ class Scope:
     sources: list[Source] = field(default_factory=list)
     ctes: Mapping[str, Cte] = field(default_factory=dict)
     clause: Clause = "field list"
+    pending: frozenset[str] = frozenset()
+    """Names of the select list, also of items that are still to be read."""
     aliases: dict[str, Emitted] = field(default_factory=dict)
     """Select-list names, visible in HAVING, ORDER BY and GROUP BY."""
     group_keys: frozenset[str] = frozenset()
@@ -135,10 +146,24 @@ class Scope:
             if found is not None:
                 return scope._read(found, outer=scope is not self)
             if not table and (outer_alias := scope._alias(name)) is not None:
+                if self.in_aggregate and outer_alias.aggregated and scope is not self:
+                    raise unusable_reference(name, "reference to group function")
                 return outer_alias
             scope = scope.parent
-        full = f"{table}.{name}" if table else name
-        raise unknown_column(full, self.clause)
+        if not table:
+            self._refuse_early_reference(name)
+        raise unknown_column(f"{table}.{name}" if table else name, self.clause)
+
+    def _refuse_early_reference(self, name: str) -> None:
+        """Raise SqlFailure where MySQL finds the name in a select list and may not use it yet."""
+        own = self.aliases.get(name.lower())
+        if self.in_aggregate and own is not None and own.aggregated:
+            raise invalid_group_function()
+        outer = self.parent
+        while outer is not None:
+            if outer.clause == "field list" and name.lower() in outer.pending:
+                raise unusable_reference(name, "forward reference in item list")
+            outer = outer.parent
 
     def _alias(self, name: str) -> Emitted | None:
         if self.in_aggregate or self.clause not in ("having clause", "order clause", "group statement"):

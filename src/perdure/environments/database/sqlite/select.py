@@ -19,6 +19,7 @@ from perdure.environments.database.sqlite.failure import (
     mixed_with_aggregate,
     not_in_distinct,
     not_in_group_by,
+    order_aggregates,
     syntax_error,
     unknown_column,
 )
@@ -101,6 +102,9 @@ _CLAUSES = frozenset(
 def _select_list(select: _Select) -> None:
     scope = select.scope
     scope.clause = "field list"
+    scope.pending = frozenset(
+        item.alias.lower() for item in select.node.expressions if isinstance(item, exp.Alias)
+    )
     names: list[str] = []
     items: list[Emitted] = []
     for node in select.node.expressions:
@@ -208,6 +212,9 @@ def _order_by(select: _Select) -> None:
             key = scope.aliases.get(inner.name.lower())
         keys.append((key or emit(inner, scope), bool(item.args.get("desc"))))
     select.order = tuple(keys)
+    for position, (key, _) in enumerate(keys, 1):
+        if key.aggregated and not select.aggregated and any(item.loose for item in select.items):
+            raise order_aggregates(position)
     select.aggregated = select.aggregated or any(key.aggregated for key, _ in keys)
 
 
@@ -260,6 +267,8 @@ def _incidental_order(select: _Select, plain: bool) -> list[str]:
     sources = select.scope.sources
     if plain or not sources:
         return []
+    if select.group and _reads_an_index(select):
+        return [collated(select.group[0])]
     if select.group:
         first = sources[0].order
         for source in sources[1:]:
@@ -270,6 +279,18 @@ def _incidental_order(select: _Select, plain: bool) -> list[str]:
     if select.order or (len(sources) > 1 and not select.distinct):
         return [source.order for source in sources]
     return []
+
+
+def _reads_an_index(select: _Select) -> bool:
+    """MySQL groups the rows of one table in the order of an index, where that gives it all it reads."""
+    sources = select.scope.sources
+    if len(sources) != 1 or len(select.group) != 1 or part(select.node, "where") is not None:
+        return False
+    column = next((c for c in sources[0].columns if c.sql == select.group[0].sql), None)
+    if column is None or not column.index:
+        return False
+    read = {node.name.lower() for node in select.node.find_all(exp.Column)} - select.scope.pending
+    return column.index == "whole" or read <= {column.name.lower()}
 
 
 def _assemble(select: _Select, limit: str, plain: bool, sortable: bool) -> str:

@@ -13,10 +13,10 @@ from perdure.environments.database.sqlite.expressions import emit
 from perdure.environments.database.sqlite.failure import (
     SqlFailure,
     syntax_error,
-    target_in_subquery,
     unknown_column,
     unknown_table,
 )
+from perdure.environments.database.sqlite.information_schema import DATABASE, system_table
 from perdure.environments.database.sqlite.kinds import Kind
 from perdure.environments.database.sqlite.marking import mysql_text
 from perdure.environments.database.sqlite.operands import as_condition, quote_name
@@ -107,15 +107,23 @@ def _table(node: exp.Table, scope: Scope) -> tuple[str, Source]:
             return text, _source(alias, cte.names, cte.kinds, "1")
         return _numbered(cte.sql, alias), _source(alias, cte.names, cte.kinds)
     schema = scope.context.schema
+    if database.lower() == DATABASE:
+        return system_table(name, alias, schema)
     if database and database != schema.database:
         raise unknown_table(database, name)
     table = schema.table(name)
     if scope.context.locked_table == name:
-        raise target_in_subquery(name)
+        scope.context.reads_target = True
     quoted = quote_name(alias)
+    alone = sum(column.key for column in table.columns) == 1
     columns = tuple(
         SourceColumn(
-            c.name, c.kind, f"{quoted}.{quote_name(c.name)}", f"{schema.database}.{alias}.{c.name}", c.key
+            c.name,
+            c.kind,
+            f"{quoted}.{quote_name(c.name)}",
+            f"{schema.database}.{alias}.{c.name}",
+            c.key,
+            "whole" if c.key and alone else "covering" if c.index else "",
         )
         for c in table.columns
     )

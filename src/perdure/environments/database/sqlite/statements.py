@@ -14,6 +14,7 @@ from perdure.environments.database.sqlite.failure import (
     unknown_table,
     unsupported,
 )
+from perdure.environments.database.sqlite.information_schema import DATABASE
 from perdure.environments.database.sqlite.marking import mysql_text
 from perdure.environments.database.sqlite.plan import Nothing, Plan, Query
 from perdure.environments.database.sqlite.queries import add_ctes, emit_query, new_context
@@ -23,6 +24,7 @@ from perdure.environments.database.sqlite.select import emit_select
 from perdure.environments.database.sqlite.sources import is_dual
 
 SYSTEM_DATABASES = frozenset({"information_schema", "mysql", "performance_schema", "sys"})
+_SERVER_WIDE = frozenset({"GLOBAL", "PERSIST", "PERSIST_ONLY"})
 
 
 def plan_tree(tree: exp.Expression, schema: Schema) -> Plan:
@@ -49,6 +51,8 @@ def check_tables(tree: exp.Expression, schema: Schema) -> None:
         database, name = table.db, table.name
         if (not database and name in named) or is_dual(table):
             continue
+        if database.lower() == DATABASE:
+            continue  # it is looked at when its columns are known
         if database and database != schema.database:
             known = database.lower() in SYSTEM_DATABASES
             raise unknown_table(database, name) if known else unknown_database(database)
@@ -86,6 +90,12 @@ def _nothing(tree: exp.Expression, schema: Schema) -> Plan:
     return Nothing()
 
 
+def _set(tree: exp.Expression, schema: Schema) -> Plan:
+    if any(str(item.args.get("kind") or "").upper() in _SERVER_WIDE for item in tree.expressions):
+        raise denied("SUPER or SYSTEM_VARIABLES_ADMIN")
+    return Nothing()
+
+
 def _describe(tree: exp.Expression, schema: Schema) -> Plan:
     if not isinstance(tree.this, exp.Table):
         raise unsupported("EXPLAIN")
@@ -93,7 +103,8 @@ def _describe(tree: exp.Expression, schema: Schema) -> Plan:
 
 
 def _command(tree: exp.Expression, schema: Schema) -> Plan:
-    raise denied(str(tree.this).upper())
+    verb = str(tree.this).upper()
+    raise syntax_error(verb) if verb in ("SHOW", "DESCRIBE", "DESC") else denied(verb)
 
 
 _PLANNERS: dict[type[exp.Expression], Callable[[exp.Expression, Schema], Plan]] = {
@@ -107,7 +118,7 @@ _PLANNERS: dict[type[exp.Expression], Callable[[exp.Expression, Schema], Plan]] 
     exp.Show: definitions.plan_show,
     exp.Describe: _describe,
     exp.Use: _use,
-    exp.Set: _nothing,
+    exp.Set: _set,
     exp.Transaction: _nothing,
     exp.Commit: _nothing,
     exp.Rollback: _nothing,

@@ -1,0 +1,1 @@
+"""Engines behind which a real MySQL or MariaDB server stands."""

@@ -1,0 +1,134 @@
+"""Restricts scripts to a set of commands, found in the parsed script.
+
+It is a rule about what a script says, not a wall: the sandbox is the wall. What cannot be parsed, or names a
+command by a variable, cannot be checked and is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from pathlib import PurePosixPath
+from typing import Any, Literal
+
+from perdure.environments.operating_system.tasks import SKILLS
+from perdure.errors import MissingExtra
+
+PAPER_COMMANDS = frozenset(SKILLS)
+"""The preset "paper": the 29 commands of the published tasks' skills."""
+
+_LONGEST_SCRIPT = 20_000
+_QUOTED_HEREDOC = re.compile(r"<<-?[ \t]*(['\"])(\w+)\1")
+_EXECUTING_OPTIONS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+
+
+def allowed_set(value: list[str] | Literal["paper"] | None) -> frozenset[str] | None:
+    """The set that a configuration means; None allows everything. Raises MissingExtra, ValueError."""
+    if value is None:
+        return None
+    if isinstance(value, str) and value != "paper":
+        raise ValueError(f"allowed_commands must be a list or 'paper', not {value!r}")
+    try:
+        import bashlex  # noqa: F401
+    except ModuleNotFoundError:
+        raise MissingExtra("bashlex", "pip install 'perdure[os]'") from None
+    return PAPER_COMMANDS if value == "paper" else frozenset(value)
+
+
+def forbidden(script: str, allowed: frozenset[str]) -> str | None:
+    """One line that says why a script may not run, or None when it may."""
+    if len(script) > _LONGEST_SCRIPT:
+        return f"a script of more than {_LONGEST_SCRIPT} characters cannot be checked for its commands"
+    try:
+        used = commands_of(script)
+    except UncheckableScript as problem:
+        return f"the commands of the script cannot be told apart ({problem})"
+    wrong = sorted(used - allowed)
+    if not wrong:
+        return None
+    return f"not allowed here: {', '.join(wrong)}; allowed are {', '.join(sorted(allowed))}"
+
+
+class UncheckableScript(Exception):
+    """A script whose commands cannot be known without running it."""
+
+
+def commands_of(script: str) -> set[str]:
+    """The names of all commands a script may run, those in substitutions and here-documents included.
+
+    Functions that the script defines are not counted, their bodies are. Raises UncheckableScript.
+    """
+    import bashlex
+    from bashlex.errors import ParsingError
+
+    try:
+        plain = _without_quoted_heredocs(script)
+        trees = bashlex.parse(plain) if plain.strip() else []
+    except (
+        ParsingError,
+        NotImplementedError,
+        AssertionError,
+        AttributeError,
+        IndexError,
+        KeyError,
+        RecursionError,
+        TypeError,
+        ValueError,
+    ) as error:
+        raise UncheckableScript(str(error) or type(error).__name__) from error
+    nodes = [node for tree in trees for node in _walk(tree)]
+    defined = {node.name.word for node in nodes if node.kind == "function"}
+    used: set[str] = set()
+    for node in nodes:
+        if node.kind == "command":
+            used.update(_named(node))
+        elif node.kind == "redirect" and getattr(node, "heredoc", None) is not None:
+            used.update(_in_heredoc(node))
+    return used - defined
+
+
+def _walk(node: Any) -> Iterator[Any]:
+    """A syntax node and everything below it."""
+    yield node
+    for value in vars(node).values():
+        for child in value if isinstance(value, list) else [value]:
+            if hasattr(child, "kind"):
+                yield from _walk(child)
+
+
+def _named(node: Any) -> Iterable[str]:
+    """The command of a simple command, and those that `find` is told to run."""
+    words = [part for part in node.parts if part.kind == "word"]
+    if not words:
+        return []
+    named = [words[0]]
+    if PurePosixPath(words[0].word).name == "find":
+        named += [b for a, b in pairwise(words) if a.word in _EXECUTING_OPTIONS]
+    for word in named:
+        if word.parts:
+            raise UncheckableScript(f"a command is named by an expansion: {word.word}")
+    return [PurePosixPath(word.word).name or word.word for word in named]
+
+
+def _without_quoted_heredocs(script: str) -> str:
+    """The script with here-documents of a quoted delimiter emptied: nothing in them runs."""
+    kept: list[str] = []
+    lines = iter(script.split("\n"))
+    for line in lines:
+        found = _QUOTED_HEREDOC.search(line)
+        if found is None:
+            kept.append(line)
+            continue
+        kept.append(line[: found.start()] + f"<<{found[2]}" + line[found.end() :])
+        kept.append(next((end for end in lines if end.lstrip("\t") == found[2]), ""))
+    return "\n".join(kept)
+
+
+def _in_heredoc(node: Any) -> set[str]:
+    """Substitutions in the text of a here-document whose delimiter is not quoted."""
+    text = node.heredoc.value
+    if not any(mark in text for mark in ("$(", "`")):
+        return set()
+    quoted = text.replace('"', '\\"')
+    return commands_of(f'_="{quoted}"')

@@ -1,0 +1,172 @@
+"""The operating-system world: one fresh machine a task, worked on by bash (LifelongAgentBench, section 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+from perdure.environment import Environment, Opening
+from perdure.environments.operating_system.actions import Answer, Bash, Finish, Invalid, parse_action
+from perdure.environments.operating_system.allowed_commands import allowed_set, forbidden
+from perdure.environments.operating_system.machines import SandboxName, ShellName, machine_maker
+from perdure.environments.operating_system.prompts import describe, instructions, refusal
+from perdure.environments.operating_system.scoring import command_line, grade
+from perdure.environments.operating_system.tasks import OsTask, load_tasks
+from perdure.history import HistoryFactory
+from perdure.metrics.skills import skill_metrics
+from perdure.sandbox import Sandbox
+from perdure.session import SessionRecord
+from perdure.types import Evaluation, Observation, SessionStatus
+
+MAX_INTERACTIONS = 5
+
+_DEFAULT_MAX_OBSERVATION = 8_000
+_PAPER_MAX_OBSERVATION = 8_000_000
+
+
+class OperatingSystemEnvironment(Environment):
+    """Administer a Linux machine by bash; the state it is left in is graded.
+
+    `tasks` is a file in the published schema, or an AgentBench file or folder (None: the shipped tasks).
+    `sandbox` runs the machines, `root` is their root file system or image ("": the sandbox's own default),
+    `shell` says whether folder and variables last between actions. `action_timeout` is in seconds,
+    `max_observation_chars` bounds every observation, `allowed_commands` restricts scripts to a set ("paper":
+    the 29 published ones). `compat = "paper"` behaves as the original code; the README names each difference.
+    `on_invalid_action` says whether a reply without a valid action is an observation or the end (default:
+    observe; end under compat). `max_interactions` only tells the agent its limit. Raises ConfigError,
+    MissingExtra.
+    """
+
+    name = "operating_system"
+
+    def __init__(
+        self,
+        *,
+        tasks: Path | None = None,
+        sandbox: SandboxName = "bubblewrap",
+        root: str = "",
+        compat: Literal["none", "paper"] = "none",
+        on_invalid_action: Literal["observe", "end"] | None = None,
+        action_timeout: float = 20.0,
+        max_observation_chars: int | None = None,
+        allowed_commands: list[str] | Literal["paper"] | None = None,
+        shell: ShellName = "fresh",
+        max_interactions: int = MAX_INTERACTIONS,
+    ) -> None:
+        as_paper = compat == "paper"
+        default_size = _PAPER_MAX_OBSERVATION if as_paper else _DEFAULT_MAX_OBSERVATION
+        self._max_output = max_observation_chars if max_observation_chars is not None else default_size
+        if action_timeout <= 0 or self._max_output < 200:
+            raise ValueError("action_timeout must be positive, and max_observation_chars at least 200")
+        loaded = load_tasks(Path(tasks) if tasks is not None else None)
+        invalid = on_invalid_action or ("end" if as_paper else "observe")
+        self._tasks = loaded.tasks
+        self._make_machine = machine_maker(sandbox, root, shell)
+        self._shows_exit_code = not as_paper
+        self._ends_on_invalid = invalid == "end"
+        self._timeout = action_timeout
+        self._allowed = allowed_set(allowed_commands)
+        self._takes_answers = any(task.takes_answer for task in loaded.tasks.values())
+        self._task: OsTask | None = None
+        self._machine: Sandbox | None = None
+        self._answer: str | None = None
+        self.version = f"1+{loaded.digest}"
+        self.instructions = instructions(
+            shell=shell,
+            timeout=action_timeout,
+            max_chars=self._max_output,
+            allowed=self._allowed,
+            invalid=invalid,
+            max_interactions=max_interactions,
+            takes_answers=self._takes_answers,
+        )
+        self.history_factory = HistoryFactory()
+
+    def task_ids(self) -> Sequence[str]:
+        """The keys of the task file; tasks whose script files are absent are left out."""
+        return list(self._tasks)
+
+    def reset(self, task_id: str) -> Opening:
+        """A fresh machine, set up by the task's own script; one that fails is a task environment error."""
+        task = self._tasks[task_id]
+        self._drop_machine()
+        self._task, self._answer = task, None
+        self._machine = self._make_machine()
+        problem = self._set_up(task, self._machine)
+        observation = Observation("")
+        if problem:
+            observation = Observation(
+                problem, done=True, status=SessionStatus.TASK_ENVIRONMENT_ERROR, reason=problem
+            )
+        return Opening(task.goal, observation, self.history_factory.construct(task.goal, observation))
+
+    def interact(self, action: str) -> Observation:
+        """Run a script, take an answer, or end; an invalid reply is refused or ends the task."""
+        if self._machine is None:
+            raise RuntimeError("interact() without reset()")
+        match parse_action(action, takes_answers=self._takes_answers):
+            case Finish():
+                return Observation("", done=True, reason="the agent finished")
+            case Answer(text):
+                self._answer = text
+                return Observation("", done=True, reason="the agent answered")
+            case Bash(script):
+                return self._run(script, self._machine)
+            case Invalid(problem):
+                return self._refuse(problem)
+
+    def complete(self) -> Evaluation:
+        """Grade the machine or the answer, and throw the machine away."""
+        if self._task is None or self._machine is None:
+            raise RuntimeError("complete() without reset()")
+        try:
+            return grade(self._task, self._machine, self._answer, timeout=self._timeout)
+        finally:
+            self._drop_machine()
+
+    def calculate_metric(self, records: Iterable[SessionRecord]) -> Mapping[str, float]:
+        """Success overall and by skill."""
+        return skill_metrics(records, {id_: task.skills for id_, task in self._tasks.items()})
+
+    def release(self) -> None:
+        """Throw the machine away, if there is one."""
+        self._drop_machine()
+
+    def _set_up(self, task: OsTask, machine: Sandbox) -> str:
+        """Run the set-up script; the answer says what went wrong, or nothing."""
+        if task.initialization.text.strip():
+            script = command_line(task.initialization)
+            result = machine.exec(script, timeout=self._timeout, max_output=_DEFAULT_MAX_OBSERVATION)
+            if result.timed_out:
+                return f"the set-up of the task did not end within {self._timeout:g} seconds"
+            if result.exit_code:
+                return f"the set-up of the task failed with exit code {result.exit_code}"
+        if task.background:
+            machine.exec(f"{{ {task.background}\n}} &", timeout=self._timeout, max_output=0)
+        return ""
+
+    def _run(self, script: str, machine: Sandbox) -> Observation:
+        problem = forbidden(script, self._allowed) if self._allowed is not None else None
+        if problem:
+            return Observation(refusal(problem), accepted=False)
+        result = machine.exec(script, timeout=self._timeout, max_output=self._max_output)
+        text = describe(
+            result.output.decode("utf-8", "replace"),
+            result.exit_code,
+            timeout=self._timeout,
+            shows_exit_code=self._shows_exit_code,
+        )
+        return Observation(text)
+
+    def _refuse(self, problem: str) -> Observation:
+        if not self._ends_on_invalid:
+            return Observation(refusal(problem), accepted=False)
+        status = SessionStatus.AGENT_VALIDATION_FAILED
+        return Observation("", accepted=False, done=True, status=status, reason=problem)
+
+    def _drop_machine(self) -> None:
+        if self._machine is not None:
+            self._machine.close()
+            self._machine = None
+        self._task = None

@@ -1,0 +1,49 @@
+"""An observation without what legitimately differs between two runs: times, process ids, random names."""
+
+from __future__ import annotations
+
+import re
+
+_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
+_DAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
+_CLOCK = r"\d{1,2}:\d\d(?::\d\d(?:[.,]\d{1,9})?)?"
+# Nothing that touches a mask is masked, so that a second pass finds nothing the first one did not.
+_START = r"(?<![0-9A-Za-z>])"
+_END = r"(?![0-9A-Za-z<])"
+
+_TIMES = (
+    rf"{_DAY},? {_MONTH} +\d{{1,2}},? (?:\d{{4}} )?{_CLOCK}(?: ?[AP]M)?(?: [A-Z]{{3,4}})?(?: \d{{4}})?",
+    rf"{_DAY},? \d{{1,2}} {_MONTH} \d{{4}}(?: {_CLOCK})?(?: [+-]\d{{4}}| [A-Z]{{3,4}})?",
+    rf"{_MONTH} +\d{{1,2}},? +(?:\d{{4}}|{_CLOCK})",
+    rf"\d{{4}}[-/]\d\d[-/]\d\d(?:[T _]{_CLOCK})?(?: ?[+-]\d\d:?\d\d|Z)?",
+    r"20\d{6}(?:[T_-]?\d{4,6})?",
+    _CLOCK,
+    r"[12]\d{9}(?:\.\d+)?",
+    r"\d{1,9}m\d{1,2}\.\d{1,9}s",
+)
+
+_MASKS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(pattern, re.MULTILINE), mask)
+    for pattern, mask in (
+        # a line of `ps`: user, process id, sizes and times; its command stays
+        (r"^(\S{1,32}) +\d+ +\d+\.\d +\d+\.\d +\d+ +\d+ (\S+) +(\S+) +\S+ +\d+:\d\d ", r"\1 <process> "),
+        (r"^ *\d+ (?:\?|pts/\d+|tty\d*) +\S* *\d\d:\d\d:\d\d ", "<process> "),
+        *((f"{_START}(?:{time}){_END}", "<time>") for time in _TIMES),
+        (r"\b(real|user|sys)(\s{1,8})\d+\.\d+\b", r"\1\2<time>"),
+        (r"^(\[\d{1,4}\][+-]?) +\d+$", r"\1 <process>"),
+        (r"\b(PID|pid|process|Process|PPID|ppid)([ =:]{1,3})\d+\b", r"\1\2<process>"),
+        (r"\btmp\.\w{6,12}\b", "tmp.<random>"),
+        (r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", "<random>"),
+        (
+            r"(line \d+:) {1,9}\d+ (?=Killed|Terminated|Segm|Abort|Hangup|CPU time|File size)",
+            r"\1 <process> ",
+        ),
+    )
+)
+
+
+def normalise(observation: str) -> str:
+    """Masked text; masking it again changes nothing. Linear time for the patterns' bounded repeats."""
+    for pattern, mask in _MASKS:
+        observation = pattern.sub(mask, observation)
+    return observation

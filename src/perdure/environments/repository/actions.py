@@ -1,0 +1,97 @@
+"""The action grammar: a bare command, or the last `Action:` line of a reply."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from perdure.environments.repository.parameters import Verbs
+
+Verb: TypeAlias = Literal[
+    "Commit", "CreatePR", "Merge", "FixCI", "RunTests", "CherryPick", "CreateRelease", "Rollback", "Wait"
+]
+
+VERBS: dict[Verbs, tuple[Verb, ...]] = {
+    "union": (
+        "Commit",
+        "CreatePR",
+        "Merge",
+        "FixCI",
+        "RunTests",
+        "CherryPick",
+        "CreateRelease",
+        "Rollback",
+        "Wait",
+    ),
+    "main": ("Merge", "RunTests", "CherryPick", "CreateRelease", "Rollback", "Wait"),
+    "appendix": ("Commit", "CreatePR", "Merge", "FixCI", "Wait"),
+}
+"""The paper's two lists of verbs, and both together."""
+
+NO_OP = "Wait"
+DO_NOTHING = "Action: Wait"
+
+_BRANCH = "(?:main|topic_[0-9]{1,6}|line_[0-9]{1,6})"
+_COMMIT = "c_[0-9a-f]{1,8}"
+_ARGUMENTS: dict[Verb, tuple[str, ...]] = {
+    "Commit": (_BRANCH, "file_[0-9]{1,6}"),
+    "CreatePR": (_BRANCH,),
+    "Merge": ("pr_[0-9]{1,6}",),
+    "FixCI": (_BRANCH,),
+    "RunTests": (_BRANCH,),
+    "CherryPick": (_COMMIT, _BRANCH),
+    "CreateRelease": ("v_[0-9]{1,6}", _COMMIT),
+    "Rollback": ("v_[0-9]{1,6}",),
+    "Wait": (),
+}
+ACTION_PATTERN = "(" + "|".join(" ".join((verb, *parts)) for verb, parts in _ARGUMENTS.items()) + ")"
+"""Every well-formed action, as a regular expression for constrained decoding."""
+
+_VERBS: dict[str, Verb] = {verb.lower(): verb for verb in _ARGUMENTS}
+_COMMAND = re.compile(ACTION_PATTERN, re.IGNORECASE)
+_LONGEST_COMMAND = 200
+
+
+@dataclass(frozen=True, slots=True)
+class RepositoryAction:
+    """A parsed action: a verb, what it acts on, and a second name where the verb takes one."""
+
+    verb: Verb
+    name: str = ""
+    other: str = ""
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, (self.verb, self.name, self.other)))
+
+
+WAIT = RepositoryAction("Wait")
+
+
+def parse_action(reply: str) -> RepositoryAction | str:
+    """The action of a reply, or one line that says why there is none. Linear time; quotes nothing."""
+    if len(reply) <= _LONGEST_COMMAND and "\n" not in (bare := reply.strip()) and ":" not in bare:
+        action = _parse_command(bare)
+        if action is not None:
+            return action
+    for line in reversed(reply.splitlines()):
+        text = line.strip()
+        if text[:7].lower() == "action:":
+            command = text[7:].strip(" \t`*.") if len(text) <= _LONGEST_COMMAND else ""
+            parsed = _parse_command(command)
+            return parsed if parsed is not None else "not a command"
+    return "no action found, write a line such as `Action: Wait`"
+
+
+def normal_form(action: str) -> str | None:
+    """One spelling for equal actions, None for an invalid one."""
+    parsed = parse_action(action)
+    return None if isinstance(parsed, str) else str(parsed)
+
+
+def _parse_command(text: str) -> RepositoryAction | None:
+    words = text.split()
+    if not 1 <= len(words) <= 3 or _COMMAND.fullmatch(" ".join(words)) is None:
+        return None
+    verb, *names = words
+    return RepositoryAction(_VERBS[verb.lower()], *(name.lower() for name in names))

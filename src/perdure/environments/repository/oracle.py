@@ -1,0 +1,38 @@
+"""Answers every event from what the environment has said so far: the ceiling."""
+
+from __future__ import annotations
+
+from perdure.agent import Agent, ContextView
+from perdure.environment import Opening
+from perdure.environments.repository.belief import Belief
+from perdure.environments.repository.parameters import Verbs
+from perdure.environments.repository.perfect_reader import follow
+from perdure.prompt_reading import read_messages
+from perdure.session import Session
+from perdure.types import Message, Observation
+
+
+class RepositoryOracle(Agent):
+    """Keeps one belief for the whole task instead of reading everything again."""
+
+    def __init__(self, verbs: Verbs) -> None:
+        self._verbs = verbs
+        self._belief = Belief(verbs)
+
+    def start(self, session: Session, opening: Opening) -> None:
+        """Forget the last task."""
+        self._belief = Belief(self._verbs)
+        self.observe(opening.observation)
+
+    def infer(self, view: ContextView) -> str:
+        """The best answer to the present event."""
+        return f"Action: {self._belief.decide()}"
+
+    def observe(self, observation: Observation) -> None:
+        """Take note of the result and of the next event."""
+        follow(self._belief, read_messages([Message("user", observation.text)]))
+
+
+def build_oracle(verbs: Verbs = "union") -> Agent:
+    """An oracle for any task; it must be told which verbs there are, as the instructions tell."""
+    return RepositoryOracle(verbs)

@@ -1,0 +1,79 @@
+"""The action grammar: a bare command, or the last `Action:` line of a reply."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Verb: TypeAlias = Literal["Store", "Ship", "Move", "Answer", "Wait"]
+
+NO_OP = "Wait"
+DO_NOTHING = "Action: Wait"
+
+_ITEM = r"item_[0-9]{1,6}"
+_SHELF = r"shelf_[0-9]{1,6}"
+ACTION_PATTERN = (
+    rf"(Store {_ITEM} {_SHELF}|Ship {_ITEM} {_SHELF}|Move {_ITEM} {_SHELF} {_SHELF}|Answer {_SHELF}|Wait)"
+)
+"""Every well-formed action, as a regular expression for constrained decoding."""
+
+_COMMAND = re.compile(
+    r"(?P<verb>store|ship|move|answer|wait)"
+    r"(?: (?P<item>item_[0-9]{1,6}))?(?: (?P<first>shelf_[0-9]{1,6}))?(?: (?P<second>shelf_[0-9]{1,6}))?",
+    re.IGNORECASE,
+)
+_FORM: dict[str, tuple[Verb, str]] = {
+    "store": ("Store", "item shelf"),
+    "ship": ("Ship", "item shelf"),
+    "move": ("Move", "item shelf shelf"),
+    "answer": ("Answer", "shelf"),
+    "wait": ("Wait", ""),
+}
+_LONGEST_COMMAND = 200
+
+
+@dataclass(frozen=True, slots=True)
+class WarehouseAction:
+    """A parsed action. `target` is the new shelf of a Move."""
+
+    verb: Verb
+    item: str = ""
+    shelf: str = ""
+    target: str = ""
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, (self.verb, self.item, self.shelf, self.target)))
+
+
+def parse_action(reply: str) -> WarehouseAction | str:
+    """The action of a reply, or one line that says why there is none. Linear time; quotes nothing."""
+    if len(reply) <= _LONGEST_COMMAND and "\n" not in (bare := reply.strip()) and ":" not in bare:
+        action = _parse_command(bare)
+        if action is not None:
+            return action
+    for line in reversed(reply.splitlines()):
+        text = line.strip()
+        if text[:7].lower() == "action:":
+            command = text[7:].strip(" \t`*.") if len(text) <= _LONGEST_COMMAND else ""
+            parsed = _parse_command(command)
+            return parsed if parsed is not None else "not a command"
+    return "no action found, write a line such as `Action: Wait`"
+
+
+def normal_form(action: str) -> str | None:
+    """One spelling for equal actions, None for an invalid one."""
+    parsed = parse_action(action)
+    return None if isinstance(parsed, str) else str(parsed)
+
+
+def _parse_command(text: str) -> WarehouseAction | None:
+    match = _COMMAND.fullmatch(" ".join(text.split()))
+    if match is None:
+        return None
+    verb, form = _FORM[match["verb"].lower()]
+    item, first, second = match["item"], match["first"], match["second"]
+    given = " ".join(name for name, value in (("item", item), ("shelf", first), ("shelf", second)) if value)
+    if given != form:
+        return None
+    return WarehouseAction(verb, (item or "").lower(), (first or "").lower(), (second or "").lower())

@@ -1,0 +1,125 @@
+"""The warehouse of SkillExecBench: five hundred shelves, one event a turn, one right answer to each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from perdure.environment import Environment, Opening
+from perdure.environments.warehouse.parameters import (
+    LONGEST_HORIZON,
+    PAGES,
+    Drift,
+    NoiseTier,
+    Parameters,
+    Placement,
+    Profile,
+    Tier,
+)
+from perdure.environments.warehouse.play import Play
+from perdure.environments.warehouse.prompts import instructions
+from perdure.environments.warehouse.scoring import warehouse_metrics
+from perdure.environments.warehouse.script import write_script
+from perdure.environments.warehouse.tasks import make_tasks
+from perdure.history import HistoryFactory
+from perdure.session import SessionRecord
+from perdure.types import JSON, Evaluation, Observation, text_digest
+
+MAX_INTERACTIONS = LONGEST_HORIZON + PAGES
+"""More than any task has: the task itself ends after its last event."""
+
+
+class WarehouseEnvironment(Environment):
+    """Shipments arrive, customers order, shelves are maintained; the agent must know what stands where.
+
+    `tasks` generator seeds from `seed` on, one task each; the other keys are those of `Parameters`.
+    """
+
+    name = "warehouse"
+
+    def __init__(
+        self,
+        *,
+        tasks: int = 5,
+        seed: int = 42,
+        horizon: int = 100,
+        profile: Profile = "paper",
+        placement: Placement = "lowest",
+        noise: int = 0,
+        noise_tier: NoiseTier = "random",
+        drift: Drift = "none",
+        step: int = 0,
+        gap: int = 3,
+        shelves: int = 500,
+        probes: int = 12,
+        tier: Tier = "none",
+    ) -> None:
+        if tasks < 1:
+            raise ValueError(f"tasks must be at least 1, not {tasks}")
+        self._parameters = Parameters(
+            horizon, profile, placement, noise, noise_tier, drift, step, gap, shelves, probes, tier
+        )
+        self._tasks = make_tasks(tasks, seed, self._parameters)
+        self._play: Play | None = None
+        self.version = f"1+{text_digest(f'{seed} {tasks} {self._parameters}')[:8]}"
+        self.instructions = instructions(self._parameters)
+        self.history_factory = HistoryFactory()
+
+    def task_ids(self) -> Sequence[str]:
+        """The generator seeds, as texts."""
+        return list(self._tasks)
+
+    def reset(self, task_id: str) -> Opening:
+        """Write the script of one seed and show its first event."""
+        task = self._tasks[task_id]
+        self._play = Play(self._parameters, int(task_id))
+        observation = self._play.open()
+        return Opening(task.goal, observation, self.history_factory.construct(task.goal, observation))
+
+    def interact(self, action: str) -> Observation:
+        """Answer the present event; a bad answer changes nothing and costs the event."""
+        return self._open_play().step(action)
+
+    def complete(self) -> Evaluation:
+        """Score the task; the next reset starts from the script again."""
+        evaluation = self._open_play().grade()
+        self._play = None
+        return evaluation
+
+    def calculate_metric(self, records: Iterable[SessionRecord]) -> Mapping[str, float]:
+        """`overall.mean_score` is the paper's figure; also recovery, and action ratios by kind of event."""
+        return warehouse_metrics(records)
+
+    def release(self) -> None:
+        """Nothing is held."""
+
+    def _open_play(self) -> Play:
+        if self._play is None:
+            raise RuntimeError("no task is open: reset() comes first")
+        return self._play
+
+
+def true_states(task_id: str, actions: Iterable[str], **parameters: Any) -> Iterator[JSON]:
+    """The true state after each action of a task, found by playing it again.
+
+    `parameters` are those of the environment; `tasks` and `seed` make no difference. Raises ValueError.
+    """
+    knobs = {name: value for name, value in parameters.items() if name not in ("tasks", "seed")}
+    play = Play(Parameters(**knobs), int(task_id))
+    play.open()
+    for action in actions:
+        done = play.step(action).done
+        yield play.world.state()
+        if done:
+            return
+
+
+def script_digest(task_id: str, **parameters: Any) -> str:
+    """SHA-256 of a task's script; `parameters` as for `true_states`."""
+    knobs = {name: value for name, value in parameters.items() if name not in ("tasks", "seed")}
+    return write_script(Parameters(**knobs), int(task_id)).digest()
+
+
+def normalise(observation: str) -> str:
+    """Observations of this world never differ between two runs."""
+    return observation

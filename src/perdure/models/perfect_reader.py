@@ -1,0 +1,122 @@
+"""A model that is a program: an environment's own best player, which knows only what its prompt contains.
+
+Run under every strategy and budget it measures how much each of them lets through, without a model's noise.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from importlib import import_module
+from itertools import takewhile
+from threading import Lock
+from typing import TypeAlias
+
+from perdure.errors import ConfigError
+from perdure.model import Outcome
+from perdure.models.parameter_checks import check_at_least, check_choice
+from perdure.models.token_estimate import estimate_text
+from perdure.summary_prompt import asks_for_summary
+from perdure.types import Completion, Message, Request, TokenCount, Usage
+
+Reader: TypeAlias = Callable[[Sequence[Message]], str]
+
+_PIECE = re.compile(r"[A-Za-z]{1,8}|[0-9]{1,3}|[^\sA-Za-z0-9]|\n+")
+_A_MESSAGE = 4
+_THOUGHT = "I go through all that I was shown once more, and then I decide. "
+
+
+class PerfectReaderModel:
+    """Answers with an environment's `perfect_reader`, and requests for a summary with its `perfect_summary`.
+
+    `environment`: a name of `perdure list environments` or a module's dotted name that offers both.
+    `tokenizer`: how its prompts are counted, exactly, for its own tokenizer is what it says: `estimate` (four
+    characters a token) or `pieces` (words of up to eight letters, numbers of up to three digits, marks).
+    `reasoning_tokens`: write about so many tokens of empty reasoning above each action, as a language model
+    would write full ones; histories then grow as theirs do.
+    Cached tokens are those of the longest beginning that a prompt shares with the one before it of the same
+    kind. Raises ConfigError.
+    """
+
+    honours_sampling = False
+    constrains_replies = False
+
+    def __init__(self, environment: str, *, tokenizer: str = "estimate", reasoning_tokens: int = 0) -> None:
+        check_choice("tokenizer", tokenizer, tuple(_TOKENIZERS))
+        check_at_least("reasoning_tokens", reasoning_tokens, 0)
+        self._size = _TOKENIZERS[tokenizer]
+        self._read, self._summarise = load_reader(environment)
+        self._previous: dict[Reader, tuple[Message, ...]] = {}
+        self._reasoning = _THOUGHT * (reasoning_tokens // self._size(_THOUGHT))
+        self._lock = Lock()
+
+    def generate(self, requests: Sequence[Request]) -> Sequence[Outcome]:
+        """The best reply to each prompt."""
+        return [self._answer(request.messages) for request in requests]
+
+    def count_tokens(self, messages: Sequence[Message]) -> TokenCount:
+        """Exact, by the tokenizer that was named."""
+        return TokenCount(sum(self._message_size(message.text) for message in messages), exact=True)
+
+    def _answer(self, messages: tuple[Message, ...]) -> Outcome:
+        reader = self._summarise if asks_for_summary(messages) else self._read
+        with self._lock:
+            before, self._previous[reader] = self._previous.get(reader, ()), messages
+        reply = reader(messages)
+        if reader is self._read and self._reasoning:
+            reply = f"{self._reasoning.rstrip()}\n\n{reply}"
+        usage = Usage(
+            self.count_tokens(messages).tokens, self._size(reply), self._shared_tokens(before, messages)
+        )
+        return Completion(reply, usage=usage)
+
+    def _shared_tokens(self, before: Sequence[Message], now: Sequence[Message]) -> int:
+        pairs = zip(before, now, strict=False)
+        same = sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1] or pair[0] == pair[1], pairs))
+        tokens = sum(self._message_size(message.text) for message in now[:same])
+        if same < min(len(before), len(now)):
+            tokens += self._size(now[same].text[: _common_length(before[same].text, now[same].text)])
+        return tokens
+
+    def _message_size(self, text: str) -> int:
+        return self._size(text) + _A_MESSAGE
+
+
+def load_reader(environment: str) -> tuple[Reader, Reader]:
+    """The reader and the summariser of an environment. Raises ConfigError."""
+    name = environment if "." in environment else f"perdure.environments.{environment}"
+    try:
+        module = import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not name.startswith(error.name):
+            raise
+        raise ConfigError(f"environment = {environment!r}: there is no module {error.name!r}") from None
+    readers = [getattr(module, offered, None) for offered in ("perfect_reader", "perfect_summary")]
+    read, summarise = readers
+    if read is None or summarise is None:
+        raise ConfigError(f"environment = {environment!r} has no perfect reader and summary")
+    return read, summarise
+
+
+@lru_cache(maxsize=8192)
+def count_pieces(text: str) -> int:
+    """Pieces of a text: words of up to eight letters, numbers of up to three digits, marks, line ends."""
+    return len(_PIECE.findall(text))
+
+
+def _common_length(first: str, second: str) -> int:
+    """Characters that two texts share at their beginning; found by halving, so that C compares."""
+    low, high = 0, min(len(first), len(second))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if first.startswith(second[low:middle], low):
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+_TOKENIZERS: dict[str, Callable[[str], int]] = {"estimate": estimate_text, "pieces": count_pieces}
+
+MODEL = PerfectReaderModel

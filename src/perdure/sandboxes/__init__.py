@@ -1,0 +1,1 @@
+"""Sandboxes, one module each; every module offers its class as `SANDBOX`."""

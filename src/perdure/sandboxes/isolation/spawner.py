@@ -1,0 +1,105 @@
+"""One helper process for all sandboxes over one root file system: it forks a keeper for each.
+
+It has a single thread, so the parent-death signal of its children means its own death, and a fork is safe.
+It ends with the process that started it, watched by a pidfd, and so does everything below it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import json
+import os
+import selectors
+import signal
+import socket
+import sys
+from typing import Any
+
+from .identity import IdMapping, become_root, enter
+from .keeper import keep
+from .linux import MS_BIND, MS_NODEV, MS_NOSUID, MS_PRIVATE, MS_REC, mount
+from .world import STAGE
+
+_REAP_SECONDS = 1.0
+
+
+def main() -> None:
+    """Serve requests that arrive on descriptor 0, each with the socket its keeper is to use."""
+    setup = json.loads(sys.argv[1])
+    control = socket.socket(fileno=os.dup(0))
+    os.setsid()
+    owner = os.pidfd_open(setup["owner"])
+    if os.getppid() != setup["owner"]:
+        return
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+    try:
+        bwrap = os.open(setup["bwrap"], os.O_RDONLY)
+        _set_the_stage(setup["root"], IdMapping(**setup["mapping"]))
+    except OSError as error:
+        control.sendall(json.dumps({"error": str(error)}).encode())
+        return
+    control.sendall(json.dumps({"ready": True}).encode())
+    gc.freeze()
+    gc.disable()
+    _serve(control, owner, bwrap, [(source, target) for source, target in setup["binds"]])
+
+
+def _set_the_stage(root: str, mapping: IdMapping) -> None:
+    """Bind the root file system where ids that may not enter our home can reach it, in our own mounts."""
+    os.chdir(root)
+    enter(mapping)
+    mount("none", "/", None, MS_REC | MS_PRIVATE)
+    become_root()
+    mount("tmpfs", STAGE, "tmpfs", MS_NOSUID | MS_NODEV, "mode=755,size=1m")
+    for name in ("root", "space"):
+        os.mkdir(f"{STAGE}/{name}", 0o755)
+    mount(".", f"{STAGE}/root", None, MS_BIND)
+    os.chdir("/")
+
+
+def _serve(control: socket.socket, owner: int, bwrap: int, binds: list[tuple[str, str]]) -> None:
+    with selectors.DefaultSelector() as selector:
+        selector.register(control, selectors.EVENT_READ, "request")
+        selector.register(owner, selectors.EVENT_READ, "orphaned")
+        slot = 0
+        while True:
+            events = {key.data for key, _ in selector.select(_REAP_SECONDS)}
+            if "orphaned" in events:
+                return
+            if "request" in events:
+                message, handles, _, _ = socket.recv_fds(control, 1 << 16, 1)
+                if not message:
+                    return
+                slot += 1
+                _start_keeper(
+                    control, selector, socket.socket(fileno=handles[0]), bwrap, binds, message, slot
+                )
+            with contextlib.suppress(ChildProcessError):
+                while os.waitpid(-1, os.WNOHANG)[0]:
+                    pass
+
+
+def _start_keeper(
+    control: socket.socket,
+    selector: selectors.BaseSelector,
+    sock: socket.socket,
+    bwrap: int,
+    binds: list[tuple[str, str]],
+    message: bytes,
+    slot: int,
+) -> None:
+    config: dict[str, Any] = json.loads(message)
+    config["slot"] = slot
+    if os.fork():
+        sock.close()
+        return
+    try:
+        selector.close()
+        control.close()
+        os.close(0)
+        os.open("/dev/null", os.O_RDWR)
+        keep(sock, bwrap, binds, config)
+    finally:
+        os._exit(0)

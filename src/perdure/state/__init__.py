@@ -1,0 +1,25 @@
+"""The structured-state runtime: a declared state in place of a history, changed by validated patches."""
+
+from perdure.state.agent import AgentResult, AgentStep, StateAgent
+from perdure.state.guards import Guards
+from perdure.state.journal import JournalEntry, PatchJournal
+from perdure.state.patch import PatchLimits, Proposal
+from perdure.state.runtime import StateRuntime
+from perdure.state.schema import StateSchema
+from perdure.state.taxonomy import Failure, FailureClass, lost_fields
+
+__all__ = [
+    "AgentResult",
+    "AgentStep",
+    "Failure",
+    "FailureClass",
+    "Guards",
+    "JournalEntry",
+    "PatchJournal",
+    "PatchLimits",
+    "Proposal",
+    "StateAgent",
+    "StateRuntime",
+    "StateSchema",
+    "lost_fields",
+]

@@ -1,0 +1,120 @@
+"""Checks a value against a JSON Schema given as a mapping: the keywords that states need, no others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+from perdure.errors import ConfigError
+from perdure.state.changes import same
+from perdure.state.nodes import Node, Nodes, json_type
+from perdure.state.paths import Path, pointer
+from perdure.types import JSON
+
+_ANNOTATIONS = {
+    "$schema", "$id", "$defs", "definitions", "title", "description", "default", "examples", "merge",
+    "format", "deprecated", "readOnly", "$comment",
+}  # fmt: skip
+_APPLIED = {"$ref", "anyOf", "oneOf", "allOf", "type", "enum", "const", "properties", "required"}
+_APPLIED |= {"additionalProperties", "items"}
+
+
+def check_keywords(schema: Node) -> None:
+    """Raise ConfigError for a keyword that would silently not be checked."""
+    known = _ANNOTATIONS | _APPLIED | set(_LIMITS)
+    todo: list[JSON] = [schema]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, bool):
+            continue
+        unknown = sorted(set(node) - known)
+        if unknown:
+            choices = ", ".join(sorted(_APPLIED | set(_LIMITS)))
+            raise ConfigError(
+                f"state_schema: keyword {unknown[0]!r} is not supported; choose among: {choices}"
+            )
+        if len(node.get("allOf", [0])) != 1:
+            raise ConfigError("state_schema: 'allOf' is supported with one member only")
+        for key in ("anyOf", "oneOf", "allOf"):
+            todo += node.get(key, [])
+        for key in ("properties", "$defs", "definitions"):
+            todo += node.get(key, {}).values()
+        todo += [node[key] for key in ("additionalProperties", "items") if key in node]
+
+
+def first_error(value: JSON, node: Node, nodes: Nodes, path: Path = ()) -> str | None:
+    """The first thing that is wrong with a value, with its place; None when it is valid."""
+    errors = []
+    for option in nodes.alternatives(node):
+        error = _option_error(value, option, nodes, path)
+        if error is None:
+            return None
+        errors.append((option, error))
+    # Of a union, the complaint of the member that at least has the right type says most.
+    fitting = [error for option, error in errors if nodes.accepts(option, value)]
+    return (fitting or [error for _, error in errors])[0]
+
+
+def _option_error(value: JSON, node: Node, nodes: Nodes, path: Path) -> str | None:
+    if not nodes.accepts(node, value):
+        return f"{pointer(path)} must be of type {node.get('type')}, not {json_type(value)}"
+    if "const" in node and not same(value, node["const"]):
+        return f"{pointer(path)} must be {node['const']!r}"
+    if "enum" in node and not any(same(value, choice) for choice in node["enum"]):
+        return f"{pointer(path)} must be one of {node['enum']!r}"
+    for keyword, limit in _LIMITS.items():
+        if keyword in node and not limit(value, node[keyword]):
+            return f"{pointer(path)} breaks {keyword} = {node[keyword]!r}"
+    if isinstance(value, dict):
+        return _object_error(value, node, nodes, path)
+    if isinstance(value, list) and "items" in node:
+        plain = nodes.plain_types(node["items"])
+        for position, item in enumerate(value):
+            if type(item) in plain:
+                continue
+            error = first_error(item, node["items"], nodes, (*path, str(position)))
+            if error is not None:
+                return error
+    return None
+
+
+def _object_error(value: Mapping[str, JSON], node: Node, nodes: Nodes, path: Path) -> str | None:
+    for key in node.get("required", ()):
+        if key not in value:
+            return f"{pointer((*path, key))} is missing"
+    properties = node.get("properties", {})
+    extra = node.get("additionalProperties", True)
+    plain = nodes.plain_types(extra) if isinstance(extra, Mapping) else frozenset()
+    for key, item in value.items():
+        if type(item) in plain and key not in properties:
+            continue
+        place = (*path, key)
+        if key in properties:
+            error = first_error(item, properties[key], nodes, place)
+        elif extra is False:
+            return f"{pointer(place)} is not a field of the state"
+        else:
+            error = first_error(item, extra, nodes, place) if isinstance(extra, Mapping) else None
+        if error is not None:
+            return error
+    return None
+
+
+def _number(value: JSON) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+_LIMITS: Mapping[str, Callable[[JSON, JSON], bool]] = {
+    "minimum": lambda value, limit: not _number(value) or value >= limit,
+    "maximum": lambda value, limit: not _number(value) or value <= limit,
+    "exclusiveMinimum": lambda value, limit: not _number(value) or value > limit,
+    "exclusiveMaximum": lambda value, limit: not _number(value) or value < limit,
+    "minLength": lambda value, limit: not isinstance(value, str) or len(value) >= limit,
+    "maxLength": lambda value, limit: not isinstance(value, str) or len(value) <= limit,
+    "pattern": lambda value, limit: not isinstance(value, str) or re.search(limit, value) is not None,
+    "minItems": lambda value, limit: not isinstance(value, list) or len(value) >= limit,
+    "maxItems": lambda value, limit: not isinstance(value, list) or len(value) <= limit,
+    "minProperties": lambda value, limit: not isinstance(value, dict) or len(value) >= limit,
+    "maxProperties": lambda value, limit: not isinstance(value, dict) or len(value) <= limit,
+}
+"""Keyword → whether a value keeps to it; a value of another type does."""

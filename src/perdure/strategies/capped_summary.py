@@ -1,0 +1,104 @@
+"""Memory with a ceiling: the last turns and a summary that is cut off where its tokens end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from perdure.agent import Absorbed, ContextView
+from perdure.environment import Opening
+from perdure.errors import ConfigError
+from perdure.model import LanguageModel
+from perdure.strategies.budget import Budget, BudgetKind
+from perdure.strategies.running_summary import SUMMARY_HEADING, RunningSummary
+from perdure.strategies.window import cut_to_fit, largest_fitting, windowed
+from perdure.types import JSON, Message, Observation
+
+
+class CappedSummary:
+    """As `memory`, but the summary never takes more than its ceiling, nor the prompt more than its budget.
+
+    Give `summary_tokens`, `budget_tokens` or both. Under a budget, the latest turns come first and the
+    summary gets what they leave. A new summary is cut to what the last prompt had room for, and what is cut
+    off is lost for good. `window`, `period` as in `memory`; `budget`: `whole_prompt` or `history_only`.
+
+    Source: SKILL.state (arXiv 2608.26263), the summary-capped control. Raises ConfigError.
+    """
+
+    schema: Mapping[str, JSON] | None = None
+
+    def __init__(
+        self,
+        *,
+        model: LanguageModel | None = None,
+        summary_tokens: int | None = None,
+        budget_tokens: int | None = None,
+        budget: BudgetKind = "whole_prompt",
+        window: int = 3,
+        period: int = 1,
+    ) -> None:
+        if summary_tokens is None and budget_tokens is None:
+            raise ConfigError("capped_summary: give summary_tokens, budget_tokens or both")
+        if summary_tokens is not None and summary_tokens < 1:
+            raise ConfigError(f"summary_tokens must be at least 1, not {summary_tokens}")
+        self._summary = RunningSummary(model, window=window, period=period)
+        self._budget = Budget(budget_tokens, budget, model)
+        self._summary_tokens = summary_tokens
+        self._instructions = ""
+        self._ceiling = summary_tokens
+        self._cuts = 0
+
+    def start(self, opening: Opening) -> None:
+        """Nothing to remember yet."""
+        self._summary.start(opening)
+        self._budget.start()
+        self._instructions = ""
+        self._ceiling = self._summary_tokens
+        self._cuts = 0
+
+    def render(self, view: ContextView) -> Sequence[Message]:
+        """As many of the unsummarised turns as fit, then as much of the summary."""
+        self._instructions = view.instructions_block
+        if not self._budget.bounded:
+            return self._prompt(view, self._summary.unsummarised, self._summary.text)
+        limit = self._budget.limit(self._prompt(view, 0, ""))
+
+        def fits(turns: int, summary: str) -> bool:
+            return self._budget.count(self._prompt(view, turns, summary)) <= limit
+
+        turns = largest_fitting(self._summary.unsummarised, lambda turns: fits(turns, ""))
+        summary = cut_to_fit(self._summary.text, lambda text: fits(turns, text))
+        self._make_room(limit - self._budget.count(self._prompt(view, turns, "")))
+        prompt = self._prompt(view, turns, summary)
+        self._budget.note(self._summary.played + 1, self._budget.count(prompt), limit)
+        return prompt
+
+    def absorb(self, reply: str) -> Absorbed:
+        """The environment reads the reply itself."""
+        self._summary.absorb(reply)
+        return Absorbed(action=reply)
+
+    def observe(self, observation: Observation) -> None:
+        """Summarise what left the window, and cut the new summary to its ceiling."""
+        before = self._summary.summaries
+        self._summary.observe(observation, instructions=self._instructions, max_tokens=self._ceiling)
+        if self._summary.summaries > before and self._ceiling is not None:
+            written, ceiling = self._summary.text, self._ceiling
+            self._summary.text = cut_to_fit(written, lambda text: self._budget.size(text) <= ceiling)
+            self._cuts += self._summary.text != written
+
+    def trace(self) -> JSON:
+        """Summaries, how many of them were cut, and what the budget came to."""
+        return {**self._summary.trace(), "cut_summaries": self._cuts, "budget": self._budget.trace()}
+
+    def _make_room(self, left: int) -> None:
+        """The ceiling of the next summary. One large observation must not cost everything that is known."""
+        room = left - self._budget.size(SUMMARY_HEADING)
+        if room > 0:
+            self._ceiling = room if self._summary_tokens is None else min(room, self._summary_tokens)
+
+    def _prompt(self, view: ContextView, turns: int, summary: str) -> list[Message]:
+        note = SUMMARY_HEADING + summary if summary else ""
+        return windowed(view, played=self._summary.played, shown=turns, note=note)
+
+
+STRATEGY = CappedSummary

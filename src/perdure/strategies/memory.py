@@ -1,0 +1,56 @@
+"""The last turns and a running prose summary of those before: the Memory baseline of SKILL.state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from perdure.agent import Absorbed, ContextView
+from perdure.environment import Opening
+from perdure.model import LanguageModel
+from perdure.strategies.running_summary import SUMMARY_HEADING, RunningSummary
+from perdure.strategies.window import windowed
+from perdure.types import JSON, Message, Observation
+
+
+class Memory:
+    """Instructions, goal, summary, the last `window` turns, the latest observation. The reply is the action.
+
+    Every `period` turns, the turns that left the window are summarised by `model` (the agent's own unless
+    another is named); its calls are counted. The summary has no ceiling: `capped_summary` has one.
+
+    Source: SKILL.state (arXiv 2608.26263), the Memory baseline. Raises ConfigError.
+    """
+
+    schema: Mapping[str, JSON] | None = None
+
+    def __init__(self, *, model: LanguageModel | None = None, window: int = 3, period: int = 1) -> None:
+        self._summary = RunningSummary(model, window=window, period=period)
+        self._instructions = ""
+
+    def start(self, opening: Opening) -> None:
+        """Nothing to remember yet."""
+        self._summary.start(opening)
+        self._instructions = ""
+
+    def render(self, view: ContextView) -> Sequence[Message]:
+        """The summary stands where the turns it replaces stood."""
+        # Only the summariser reads this: it must know what the agent is told to do.
+        self._instructions = view.instructions_block
+        note = SUMMARY_HEADING + self._summary.text if self._summary.text else ""
+        return windowed(view, played=self._summary.played, shown=self._summary.unsummarised, note=note)
+
+    def absorb(self, reply: str) -> Absorbed:
+        """The environment reads the reply itself."""
+        self._summary.absorb(reply)
+        return Absorbed(action=reply)
+
+    def observe(self, observation: Observation) -> None:
+        """Summarise what left the window."""
+        self._summary.observe(observation, instructions=self._instructions)
+
+    def trace(self) -> JSON:
+        """Summaries, and those that could not be had."""
+        return self._summary.trace()
+
+
+STRATEGY = Memory

@@ -1,0 +1,114 @@
+"""A state beside the whole history: the Stateful baseline of SKILL.state, after LangGraph."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from perdure.agent import Absorbed, ContextView
+from perdure.environment import Opening
+from perdure.state.contract import describe_fields
+from perdure.state.schema import StateSchema
+from perdure.strategies.state_update import MARK, BadUpdate, MergeMode, merged, split_update
+from perdure.strategies.window import rejections
+from perdure.types import JSON, Message, Observation
+
+StatePosition: TypeAlias = Literal["first", "last"]
+"""Before the history, as in the paper, or after it, where the history stays a prefix that can be cached."""
+
+_CONTRACT = """\
+# Your state
+Beside the history you keep a state, which is shown to you as JSON.{fields}
+
+# Your reply
+Think first, in a few lines. Then, if the state changes, write one line `{mark} {{...}}` with a JSON object \
+of the top-level fields that change; {rule}. End with your action."""
+
+_RULES: Mapping[MergeMode, str] = {
+    "last_value": "each takes the place of the old value as a whole",
+    "deep": "objects are merged key by key, null deletes a key",
+}
+
+
+class Stateful:
+    """Instructions, state (JSON, indented by 2), the whole history with full replies, latest observation.
+
+    `state_schema`: what the state starts as and which fields the prompt names, as for `structured_state`; it
+    is not enforced. `merge`: `last_value` (each top-level key holds its last value) or `deep`. `commit`:
+    `on_accept` (if the environment accepted the action) or `paper` (whatever becomes of it).
+    `state_position`: `first` as in the paper, or `last`. An update that cannot be read is recorded and
+    ignored; the reply without its update is the action.
+
+    Source: SKILL.state (arXiv 2608.26263), the Stateful/LangGraph baseline. Raises ConfigError.
+    """
+
+    schema: Mapping[str, JSON] | None = None
+    _state: dict[str, JSON]
+    _pending: dict[str, JSON]
+    _step: int
+    _updates: int
+
+    def __init__(
+        self,
+        *,
+        state_schema: Path | Any = None,
+        merge: MergeMode = "last_value",
+        commit: Literal["on_accept", "paper"] = "on_accept",
+        state_position: StatePosition = "first",
+    ) -> None:
+        declared = None if state_schema is None else StateSchema(state_schema)
+        self._initial: dict[str, JSON] = {} if declared is None else declared.initial
+        fields = "" if declared is None else "\nIts fields:\n" + "\n".join(describe_fields(declared))
+        self._contract = _CONTRACT.format(fields=fields, mark=MARK, rule=_RULES[merge])
+        self._merge: MergeMode = merge
+        self._commit = commit
+        self._position = state_position
+        self._begin()
+
+    def start(self, opening: Opening) -> None:
+        """The initial state."""
+        self._begin()
+
+    def render(self, view: ContextView) -> Sequence[Message]:
+        """The state stands above the history, or above the latest observation."""
+        state = f"State:\n```json\n{json.dumps(self._state, indent=2, ensure_ascii=False)}\n```\n\n"
+        history = list(view.history)
+        place = 0 if self._position == "first" else len(history) - 1
+        history[place] = Message(history[place].role, state + history[place].text)
+        system = Message("system", f"{view.instructions_block}\n\n{self._contract}")
+        return [system, *history, *rejections(view.rejected)]
+
+    def absorb(self, reply: str) -> Absorbed:
+        """Split the update off; the rest is for the environment to read."""
+        self._pending, self._bad = {}, ""
+        try:
+            action, self._pending = split_update(reply)
+        except BadUpdate as error:
+            action, self._bad = reply, str(error)
+        return Absorbed(action=action)
+
+    def observe(self, observation: Observation) -> None:
+        """Merge the pending update, if the environment accepted the action or the paper's rule is chosen."""
+        self._step += 1
+        if self._bad:
+            self._bad_updates.append([self._step, self._bad])
+        if self._pending and (observation.accepted or self._commit == "paper"):
+            self._state = merged(self._state, self._pending, self._merge)
+            self._updates += 1
+        self._pending, self._bad = {}, ""
+
+    def trace(self) -> JSON:
+        """How many updates were merged, those that could not be read as [step, error], and the last state."""
+        return {"updates": self._updates, "bad_updates": list(self._bad_updates), "state": self._state}
+
+    def _begin(self) -> None:
+        self._state = dict(self._initial)
+        self._pending = {}
+        self._bad = ""
+        self._step = self._updates = 0
+        self._bad_updates: list[JSON] = []
+
+
+STRATEGY = Stateful

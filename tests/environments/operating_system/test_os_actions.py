@@ -1,0 +1,104 @@
+"""The action grammar: bash blocks, finish, answers; everything else says what is missing."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from perdure.environments.operating_system.actions import (
+    DO_NOTHING,
+    Answer,
+    Bash,
+    Finish,
+    Invalid,
+    bash_blocks,
+    normal_form,
+    parse_action,
+)
+
+FENCE = "```"
+
+
+def block(script: str) -> str:
+    return f"{FENCE}bash\n{script}\n{FENCE}"
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ("Act: finish", Finish()),
+        ("I am done.\nAct: finish.", Finish()),
+        ("Act:\n  FINISH", Finish()),
+        (f"Act: bash\n{block('ls')}", Bash("ls")),
+        (f"Act: Bash commands follow\n{block('ls')}", Bash("ls")),
+        (f"Think.\nAct: bash\n\n{block('a')}\nand then\n{block('b')}", Bash("a\n\nb")),
+        (f"{block('before')}\nAct: bash\n", Bash("before")),
+        (f"Act: bash\n{FENCE}bash\r\nls\r\n{FENCE}", Bash("ls")),
+        (f"Act: bash\n{FENCE}python\nprint()\n{FENCE}\n{block('ls')}", Bash("ls")),
+        (f"Act: bash\n{block('')}", Bash("")),
+        (f"Act: finish\nAct: bash\n{block('ls')}", Finish()),
+    ],
+)
+def test_what_a_reply_means(reply: str, expected: object) -> None:
+    assert parse_action(reply) == expected
+
+
+@pytest.mark.parametrize(
+    ("reply", "problem"),
+    [
+        ("", "no line"),
+        (block("ls"), "no line"),
+        ("act: bash", "no line"),
+        ("Act:", "no line"),
+        ("Act: bash\nls", "needs a"),
+        (f"Act: bash\n{FENCE}bash\nls", "needs a"),
+        ("Act: reboot", "`bash` or `finish`"),
+        ("Act: answer(3)", "`bash` or `finish`"),
+    ],
+)
+def test_what_is_missing_is_said(reply: str, problem: str) -> None:
+    parsed = parse_action(reply)
+    assert isinstance(parsed, Invalid)
+    assert problem in parsed.message
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ("Act: answer(3)", Answer("3")),
+        ("Act: answer( f(x) )\nmore)", Answer("f(x)")),
+        ("Act: answer()", Answer("")),
+        ("Act: answer 3", Invalid("an answer is written as `Act: answer(…)` on one line")),
+        ("Act: what", Invalid("`Act:` must be followed by `bash`, `finish` or `answer(…)`")),
+    ],
+)
+def test_answers_where_a_task_asks_for_one(reply: str, expected: object) -> None:
+    assert parse_action(reply, takes_answers=True) == expected
+
+
+scripts = st.text(st.characters(exclude_characters="`\r\n", exclude_categories=["Cs"]), max_size=40)
+
+
+@given(st.lists(st.lists(scripts, min_size=1).map("\n".join), min_size=1, max_size=4), scripts)
+def test_every_block_of_a_reply_counts(contents: list[str], between: str) -> None:
+    reply = "Act: bash\n" + f"\n{between}\n".join(block(content) for content in contents)
+    assert bash_blocks(reply) == contents
+
+
+@given(st.text())
+def test_no_reply_raises_and_forms_are_stable(reply: str) -> None:
+    form = normal_form(reply)
+    assert form == normal_form(reply)
+    parsed = parse_action(reply, takes_answers=True)
+    assert (form is None) == isinstance(parsed, Invalid)
+
+
+def test_layout_does_not_change_the_normal_form() -> None:
+    tidy, loose = f"Act: bash\n{block('ls -l')}", f"Well.\nAct: BASH\n{block('  ls -l   ' + chr(10))}"
+    assert normal_form(tidy) == normal_form(loose) != normal_form(DO_NOTHING) == "finish"
+
+
+@pytest.mark.parametrize("unit", ["Act: ", "Act:\n", "```bash\n", "```", "Act: bash\n```bash\n", "\n"])
+def test_a_megabyte_of_anything_is_read_in_linear_time(unit: str) -> None:
+    parse_action(unit * (1_000_000 // len(unit)))

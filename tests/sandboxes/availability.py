@@ -1,0 +1,29 @@
+"""Whether this machine can run the sandboxes that a test needs; builds a root file system once."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from perdure.errors import PerdureError
+from perdure.sandboxes.bubblewrap import BubblewrapSandbox
+from perdure.sandboxes.root_builder import build_root
+
+
+@cache
+def missing_for_bubblewrap() -> str:
+    """Why bubblewrap sandboxes cannot run here, or nothing."""
+    try:
+        build_root("debian")
+        BubblewrapSandbox().close()
+    except PerdureError as problem:
+        return str(problem)
+    return ""
+
+
+def need_bubblewrap() -> None:
+    """Skip the test, with the reason, where bubblewrap sandboxes cannot run."""
+    reason = missing_for_bubblewrap()
+    if reason:
+        pytest.skip(reason)
