@@ -7,8 +7,11 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import perdure
 from perdure.config import RunConfig, load_config
+from perdure.experiment import Experiment
 from tests.e2e.lifelong_parts import HERE
 
 CONFIGS = Path(__file__).parents[2] / "configs"
@@ -21,6 +24,16 @@ def test_the_database_stream_runs_with_both_methods(tmp_path: Path) -> None:
     assert any("solved" in delta.get("experience_replay", {}) for delta in deltas)
     assert any("votes" in delta.get("group_self_consistency", {}) for delta in deltas)
     assert len(run.sessions[len(deltas) - 1].experience) == 4
+
+
+@pytest.mark.parametrize("name", ["os", "kg"])
+def test_the_other_streams_are_ready_to_run(name: str) -> None:
+    """Configuration, environment, order by skill and both methods are built; playing needs their extras."""
+    file = CONFIGS / f"lifelong_{name}.toml"
+    model = 'models.default={provider="scripted",replies=["x"]}'
+    with Experiment(load_config(file, [model, 'order="by_skill"']), base=file.parent) as experiment:
+        experiment.check()
+        assert len(experiment.schedule) == len(experiment.environment.task_ids()) > 0
 
 
 def configurations(file: Path) -> list[RunConfig]:
