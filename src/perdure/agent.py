@@ -27,6 +27,17 @@ class ContextView:
     rejected: tuple[Rejected, ...] = ()
     """Replies since the last observation that did not become an action, each with its error."""
 
+    @classmethod
+    def of(cls, session: Session, instructions: str, experience: Sequence[str] = ()) -> ContextView:
+        """What there is to see of a session under way, with more experience than it holds if wanted."""
+        return cls(
+            instructions=instructions,
+            goal=session.goal,
+            experience=(*session.experience, *experience),
+            history=session.history,
+            rejected=session.rejected,
+        )
+
     @property
     def instructions_block(self) -> str:
         """Instructions, then experience: the prefix that every strategy shows and a server can cache."""
@@ -115,16 +126,19 @@ class ModelAgent(Agent):
 
     def infer(self, view: ContextView) -> str:
         """Render the prompt and ask the model once."""
-        request = Request(
+        outcome = self.model.generate([self.request(view)])[0]
+        if isinstance(outcome, ModelError):
+            raise outcome
+        return outcome.text
+
+    def request(self, view: ContextView) -> Request:
+        """What the model is asked when it sees this view."""
+        return Request(
             messages=tuple(self.strategy.render(view)),
             schema=self.strategy.schema,
             sampling=self._keyed_sampling(),
             sample=self._session.sample,
         )
-        outcome = self.model.generate([request])[0]
-        if isinstance(outcome, ModelError):
-            raise outcome
-        return outcome.text
 
     def absorb(self, reply: str) -> Absorbed:
         """As the strategy reads it."""

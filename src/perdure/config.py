@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from perdure.errors import ConfigError
+from perdure.orders import Order
 from perdure.types import JSON
 
 
@@ -82,6 +83,14 @@ class LimitsSection(_Section):
     ask_beyond_limit: bool = False
 
 
+class ProbesSection(_Section):
+    """Frozen probes: all tasks with read-only memory, before the stream and at checkpoints along it."""
+
+    checkpoints: int = Field(ge=1)
+    tasks: list[str] | None = Field(default=None, min_length=1)
+    """Probe these tasks; those of the environment by default, held-out ones included."""
+
+
 class ExecutionSection(_Section):
     """How the run is carried out. None of this changes results, so none of it is in the run's identity."""
 
@@ -106,6 +115,10 @@ class RunConfig(_Section):
     limits: LimitsSection = LimitsSection()
     tasks: list[str] | None = Field(default=None, min_length=1)
     """Only these tasks, in this order; all by default."""
+    order: Order = "given"
+    stateless: bool = False
+    """The control: the same tasks, with callbacks that remember nothing of earlier ones."""
+    probes: ProbesSection | None = None
     execution: ExecutionSection = ExecutionSection()
 
     def identity(self) -> dict[str, JSON]:

@@ -61,24 +61,32 @@ class Controller:
         self._journal = journal
         self._limits = limits
         self._flags = SessionController()
-        pool.recorder = journal
 
     def run(self) -> Mapping[str, JSON]:
         """Restore what was committed, play the rest, return the environment's metrics."""
-        self._restore()
-        for index in range(len(self._store.past), len(self._schedule)):
+        self.restore()
+        self.play(len(self._schedule))
+        return self.finish()
+
+    def play(self, until: int) -> None:
+        """Play on until so many sessions are committed."""
+        self._pool.recorder = self._journal
+        for index in range(len(self._store.past), until):
             trial = self._schedule[index]
             session = Session(trial.task_id, index=index, sample=trial.sample)
             self._journal.begin(index, trial.task_id, trial.sample)
             self._flags.clear()
             ctx = CallbackContext(self._agent, self._environment, session, self._store.past, self._flags)
-            self._play(session, ctx)
+            self._session(session, ctx)
             self._commit(session, ctx)
+
+    def finish(self) -> Mapping[str, JSON]:
+        """The environment's metrics over every session, written beside them."""
         metrics = {"environment": dict(self._environment.calculate_metric(self._store.past.records()))}
         self._store.write_metrics(metrics)
         return metrics
 
-    def _play(self, session: Session, ctx: CallbackContext) -> None:
+    def _session(self, session: Session, ctx: CallbackContext) -> None:
         self._callbacks.fire("on_session_create", ctx)
         opened = not self._flags.take(Step.RESET)
         started = opened and self._reset(session)
@@ -144,13 +152,7 @@ class Controller:
         return True
 
     def _view(self, session: Session) -> ContextView:
-        return ContextView(
-            instructions=self._environment.instructions,
-            goal=session.goal,
-            experience=tuple(session.experience),
-            history=session.history,
-            rejected=session.rejected,
-        )
+        return ContextView.of(session, self._environment.instructions)
 
     def _limit_reached(self, session: Session) -> bool:
         limits = self._limits
@@ -181,8 +183,11 @@ class Controller:
         if self._store.snapshot_due:
             self._store.write_snapshot(self._callbacks.snapshot())
 
-    def _restore(self) -> None:
-        """Take up what was committed: it must begin as the schedule does, and may be longer."""
+    def restore(self) -> None:
+        """Take up what was committed; once, before the first `play`.
+
+        It must begin as the schedule does, and may be longer. Raises RunFolderError.
+        """
         for line, trial in zip(self._store.past.lines(), self._schedule, strict=False):
             if (line["task"], line["sample"]) != (trial.task_id, trial.sample):
                 raise RunFolderError(

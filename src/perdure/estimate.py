@@ -46,18 +46,19 @@ class Estimate:
 def estimate(experiment: Experiment) -> Estimate:
     """Open every task once and measure the prompt of its first call; O(tasks). Raises UsageError."""
     agent = experiment.agent()
-    tasks = list(dict.fromkeys(trial.task_id for trial in experiment.schedule))
-    sessions = len(experiment.schedule)
+    trials = experiment.trials
+    tasks = list(dict.fromkeys(trial.task_id for trial in trials))
+    sessions = len(trials)
     if not isinstance(agent, ModelAgent):
         return Estimate(sessions, len(tasks), 0, 0, 0, 0, 0, 0, None, None, None)
     first = {task: _first_prompt_tokens(experiment, agent, task) for task in tasks}
-    prompts = sum(first[trial.task_id] for trial in experiment.schedule)
+    prompts = sum(first[trial.task_id] for trial in trials)
     turns = experiment.limits.max_turns
     reply = experiment.config.agent.sampling.max_tokens or REPLY_TOKENS
     window = context_window(experiment)
     reply = min(reply, window or reply)
     at_most = {size: _prompts_at_most(size, turns, reply, window) for size in set(first.values())}
-    prompt_at_most = sum(at_most[first[trial.task_id]] for trial in experiment.schedule)
+    prompt_at_most = sum(at_most[first[trial.task_id]] for trial in trials)
     completion_at_most = sessions * turns * reply
     price = price_of(experiment.config, experiment.config.agent.model)
     least = most = None

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,10 @@ from perdure.construct import bind, construct
 from perdure.controller import Controller, Limits, Trial
 from perdure.environment import Environment
 from perdure.errors import ConfigError, Divergence
+from perdure.frozen import FrozenCallbacks
 from perdure.model import LanguageModel, ModelHandle, ModelPool, ModelSpec
+from perdure.orders import arrange, needs_skills
+from perdure.probes import check_probes_taken, probe_folder, probe_positions, read_probe
 from perdure.registry import Plugin, load_plugin, resolve_path
 from perdure.run_folder import check_identity, default_folder, write_config
 from perdure.scripted_agents import DoNothing, FixedResponse
@@ -43,7 +46,9 @@ class Experiment:
         self.pool = self._build_pool()
         self.environment = self._build_environment()
         try:
-            self.schedule = make_schedule(self.environment, config)
+            self.schedule = make_schedule(self.environment, config, self._skills)
+            self.probe_positions = probe_positions(config.probes, len(self.schedule))
+            self._probed = self._probed_tasks()
             self.identity = self._identity()
         except BaseException:
             self.environment.release()
@@ -97,6 +102,12 @@ class Experiment:
         text: str = self._normalise(observation)
         return text
 
+    def check(self) -> None:
+        """Build what a run builds first. Raises UsageError where the configuration does not allow it."""
+        with closing(self._callbacks()):
+            self.agent()
+        self._build_agent_model()
+
     @property
     def pending(self) -> int:
         """Sessions of the schedule that the run folder does not hold yet."""
@@ -108,39 +119,86 @@ class Experiment:
         self.environment.release()
         self.pool.close()
 
-    def _attempt(self) -> Mapping[str, JSON]:
-        execution = self.config.execution
-        callbacks, agent = self._callbacks(), self.agent()
+    @property
+    def trials(self) -> list[Trial]:
+        """Everything that will be played: the stream, and every probe."""
+        return [*self.schedule, *self._probed * len(self.probe_positions)]
+
+    def _build_agent_model(self) -> None:
+        """A model that cannot be built is told before the folder exists."""
         if self.config.agent.kind == "model" and self.pending:
-            # A model that cannot be built is told before the folder exists.
             self.pool.get(self.config.agent.model)
+
+    def _attempt(self) -> Mapping[str, JSON]:
+        callbacks, agent = self._callbacks(), self.agent()
+        self._build_agent_model()
         with ExitStack() as stack:
-            store = RunStore(self.folder, snapshot_every=execution.snapshot_every, fsync=execution.fsync)
-            stack.callback(store.close)
-            journal = Journal(
-                self.folder / "journal.jsonl",
-                on_divergence=execution.on_divergence,
-                normalise=self.normalise,
-            )
-            stack.callback(journal.close)
             stack.callback(self._detach)
             stack.callback(callbacks.close)
+            store, journal = stack.enter_context(self._opened(self.folder))
             write_config(self.folder, self.config, self.identity, self.base, planned=len(self.schedule))
-            controller = Controller(
-                schedule=self.schedule,
-                environment=self.environment,
-                agent=agent,
-                callbacks=callbacks,
-                pool=self.pool,
-                store=store,
-                journal=journal,
-                limits=self.limits,
-            )
+            controller = self._controller(self.schedule, agent, callbacks, store, journal)
+            controller.restore()
+            check_probes_taken(self.folder, self.probe_positions, len(store.past), len(self._probed))
+            for position in self.probe_positions:
+                controller.play(position)
+                self._probe(position, store)
+            controller.play(len(self.schedule))
+            return controller.finish()
+
+    def _probe(self, position: int, stream: RunStore) -> None:
+        """All tasks with the memory that the stream has here; a finished one is not played again."""
+        taken = read_probe(self.folder, position)
+        if taken is not None and len(taken) == len(self._probed):
+            return
+        states, deltas = stream.callback_state()
+        frozen = FrozenCallbacks(self._learners, past=stream.past, states=states, deltas=deltas)
+        with closing(frozen), self._opened(probe_folder(self.folder, position)) as (store, journal):
+            controller = self._controller(self._probed, self.agent(), frozen, store, journal)
+            controller.restore()
+            controller.play(len(self._probed))
+            controller.finish()
+
+    @contextmanager
+    def _opened(self, folder: Path) -> Iterator[tuple[RunStore, Journal]]:
+        """The files of a stream or a probe; an interrupted task that diverged loses its record."""
+        execution = self.config.execution
+        with (
+            closing(
+                RunStore(folder, snapshot_every=execution.snapshot_every, fsync=execution.fsync)
+            ) as store,
+            closing(
+                Journal(
+                    folder / "journal.jsonl",
+                    on_divergence=execution.on_divergence,
+                    normalise=self.normalise,
+                )
+            ) as journal,
+        ):
             try:
-                return controller.run()
+                yield store, journal
             except Divergence:
                 journal.discard()
                 raise
+
+    def _controller(
+        self,
+        schedule: Sequence[Trial],
+        agent: Agent,
+        callbacks: CallbackList,
+        store: RunStore,
+        journal: Journal,
+    ) -> Controller:
+        return Controller(
+            schedule=schedule,
+            environment=self.environment,
+            agent=agent,
+            callbacks=callbacks,
+            pool=self.pool,
+            store=store,
+            journal=journal,
+            limits=self.limits,
+        )
 
     def _detach(self) -> None:
         """The pool outlives an attempt; what it knows of it does not."""
@@ -209,6 +267,15 @@ class Experiment:
         return agent
 
     def _callbacks(self) -> CallbackList:
+        if self.config.stateless:
+            return FrozenCallbacks(self._learners, watchers=self._made(learners=False))
+        return CallbackList(self._made())
+
+    def _learners(self) -> list[Callback]:
+        return self._made(watchers=False)
+
+    def _made(self, *, learners: bool = True, watchers: bool = True) -> list[Callback]:
+        """Callbacks of the configuration in its order, then the run's own watchers."""
         offers = {
             "total": len(self.schedule),
             "folder": self.folder,
@@ -216,22 +283,37 @@ class Experiment:
             "pool": self.pool,
             "normal_form": getattr(self._environment_plugin.module, "normal_form", None),
         }
-        callbacks: list[Callback] = [
-            self._construct(
-                load_plugin("callback", section.name, base=self.base),
-                section.parameters,
-                f"callbacks.{i}",
-                offers,
-            )
+        named = {section.name for section in self.config.callbacks}
+        wanted = [
+            (section.name, section.parameters, f"callbacks.{i}")
             for i, section in enumerate(self.config.callbacks)
         ]
-        named = {section.name for section in self.config.callbacks}
-        callbacks += [
-            self._construct(load_plugin("callback", name), {}, name, offers)
-            for name in self._watchers
-            if name not in named
-        ]
-        return CallbackList(callbacks)
+        wanted += [(name, {}, name) for name in self._watchers if name not in named]
+        made: list[Callback] = []
+        for name, parameters, where in wanted:
+            plugin = load_plugin("callback", name, base=self.base)
+            if learners if plugin.target.affects_results else watchers:
+                made.append(self._construct(plugin, parameters, where, offers))
+        return made
+
+    def _skills(self) -> Mapping[str, Sequence[str]]:
+        """Skills by task, from the environment's package. Raises ConfigError where it does not offer them."""
+        skills: Mapping[str, Sequence[str]] = construct(
+            self._environment_plugin.companion("task_skills"),
+            self.config.environment.parameters,
+            where="environment",
+            base=self.base,
+            offered=self._environment_offers(),
+            ignore_unknown=True,
+        )
+        return skills
+
+    def _probed_tasks(self) -> list[Trial]:
+        probes = self.config.probes
+        if probes is None:
+            return []
+        known = list(self.environment.task_ids())
+        return [Trial(task) for task in _checked_tasks(probes.tasks, known, self.environment, "probes.tasks")]
 
     def _construct(
         self, plugin: Plugin, parameters: Mapping[str, JSON], where: str, offered: Mapping[str, Any]
@@ -264,21 +346,31 @@ class Experiment:
         return identity
 
 
-def make_schedule(environment: Environment, config: RunConfig) -> list[Trial]:
-    """Every trial in order: all tasks, then all again for each repeat. Raises ConfigError."""
-    known = list(environment.task_ids())
-    ids = known
-    if config.tasks is not None:
-        unknown = [task for task in config.tasks if task not in set(known)]
-        if unknown:
-            some = ", ".join(known[:8]) + (", …" if len(known) > 8 else "")
-            raise ConfigError(f"tasks: {environment.name!r} has no task {unknown[0]!r}; it has: {some}")
-        twice = [task for task, count in Counter(config.tasks).items() if count > 1]
-        if twice:
-            raise ConfigError(
-                f"tasks: {twice[0]!r} is there twice; execution.repeat plays tasks several times"
-            )
-        ids = config.tasks
+def make_schedule(
+    environment: Environment, config: RunConfig, skills: Callable[[], Mapping[str, Sequence[str]]]
+) -> list[Trial]:
+    """Every trial in order: all tasks, then all again for each repeat. Raises ConfigError.
+
+    The order is made before `execution.limit` cuts it, so that a longer run continues a shorter one.
+    """
+    ids = _checked_tasks(config.tasks, list(environment.task_ids()), environment, "tasks")
+    known = skills() if needs_skills(config.order) else None
+    ids = arrange(ids, config.order, skills=known, seed=config.seed)
     if config.execution.limit is not None:
         ids = ids[: config.execution.limit]
     return [Trial(task_id, sample) for sample in range(config.execution.repeat) for task_id in ids]
+
+
+def _checked_tasks(
+    wanted: list[str] | None, known: list[str], environment: Environment, key: str
+) -> list[str]:
+    if wanted is None:
+        return known
+    unknown = [task for task in wanted if task not in set(known)]
+    if unknown:
+        some = ", ".join(known[:8]) + (", …" if len(known) > 8 else "")
+        raise ConfigError(f"{key}: {environment.name!r} has no task {unknown[0]!r}; it has: {some}")
+    twice = [task for task, count in Counter(wanted).items() if count > 1]
+    if twice:
+        raise ConfigError(f"{key}: {twice[0]!r} is there twice; execution.repeat plays tasks several times")
+    return wanted

@@ -10,6 +10,7 @@ import typer
 
 from perdure.cli.blame import blame
 from perdure.cli.check import check
+from perdure.cli.compare import compare
 from perdure.cli.doctor import doctor
 from perdure.cli.exit_codes import guarded
 from perdure.cli.list_plugins import list_plugins
@@ -37,6 +38,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "run": run,
     "sweep": sweep,
     "report": report,
+    "compare": compare,
     "replay": replay,
     "blame": blame,
     "doctor": doctor,

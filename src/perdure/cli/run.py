@@ -59,6 +59,8 @@ def run(
         if dry_run:
             _print_estimate(experiment, as_json=as_json)
         else:
+            if not quiet and experiment.pending:
+                _say_what_it_can_find(experiment)
             _carry_out(experiment, floors=floors, as_json=as_json)
 
 
@@ -76,6 +78,13 @@ def _assignments(
         yield f"execution.out={json.dumps(str(out))}"
     if cache:
         yield "execution.cache=true"
+
+
+def _say_what_it_can_find(experiment: Experiment) -> None:
+    from perdure.reports.detectable import detectable_line
+
+    experiment.check()  # a mistake stands alone
+    typer.echo(detectable_line(experiment), err=True)
 
 
 def _carry_out(experiment: Experiment, *, floors: bool, as_json: bool) -> None:
@@ -115,11 +124,14 @@ def _print_result(facts: dict[str, JSON]) -> None:
 def _print_estimate(experiment: Experiment, *, as_json: bool) -> None:
     from perdure.cli.console import print_tables
     from perdure.estimate import estimate
+    from perdure.reports.detectable import detectable_effect, detectable_line
     from perdure.reports.estimate_table import estimate_facts, estimate_table
     from perdure.reports.facts import to_json
 
     estimated = estimate(experiment)
     if as_json:
-        typer.echo(to_json(estimate_facts(estimated)))
+        effect = detectable_effect(experiment)
+        typer.echo(to_json({**estimate_facts(estimated), "minimum_detectable_effect": effect}))
     else:
         print_tables([estimate_table(estimated)])
+        typer.echo(detectable_line(experiment))

@@ -15,4 +15,9 @@ and, where it has them, for strategies that keep a state or read actions:
     STATE_SCHEMA            what an agent without a history has to know: a pydantic model or a JSON Schema
     ACTION_PATTERN          a regular expression for whole actions, or the list of all of them
     NO_OP                   the action that changes nothing and ends nothing
+
+It may offer more:
+
+    task_skills(…)          the skills of every task by id, for orders and curves by skill; takes parameters
+                            as the oracle does
 """

@@ -3,6 +3,7 @@
 from perdure.environments.database.actions import DO_NOTHING, normal_form, normalise
 from perdure.environments.database.environment import MAX_INTERACTIONS, DatabaseEnvironment
 from perdure.environments.database.oracle import build_oracle
+from perdure.environments.database.tasks import task_skills
 
 ENVIRONMENT = DatabaseEnvironment
 
@@ -14,4 +15,5 @@ __all__ = [
     "build_oracle",
     "normal_form",
     "normalise",
+    "task_skills",
 ]

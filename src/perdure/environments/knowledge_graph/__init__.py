@@ -7,6 +7,7 @@ from perdure.environments.knowledge_graph.environment import (
     normalise,
 )
 from perdure.environments.knowledge_graph.oracle import build_oracle
+from perdure.environments.knowledge_graph.tasks import task_skills
 
 ENVIRONMENT = KnowledgeGraphEnvironment
 
@@ -18,4 +19,5 @@ __all__ = [
     "build_oracle",
     "normal_form",
     "normalise",
+    "task_skills",
 ]

@@ -4,6 +4,7 @@ from perdure.environments.operating_system.actions import DO_NOTHING, normal_for
 from perdure.environments.operating_system.environment import MAX_INTERACTIONS, OperatingSystemEnvironment
 from perdure.environments.operating_system.normalise import normalise
 from perdure.environments.operating_system.oracle import build_oracle
+from perdure.environments.operating_system.tasks import task_skills
 
 ENVIRONMENT = OperatingSystemEnvironment
 
@@ -15,4 +16,5 @@ __all__ = [
     "build_oracle",
     "normal_form",
     "normalise",
+    "task_skills",
 ]
