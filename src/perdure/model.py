@@ -127,6 +127,10 @@ class ModelHandle:
         self.caller = caller
         self.model = model
 
+    def under(self, caller: str) -> ModelHandle:
+        """The same model, metered and journalled for somebody else who asks it."""
+        return ModelHandle(self._pool, caller, self.model)
+
     def generate(self, requests: Sequence[Request]) -> Sequence[Outcome]:
         """Answer from the journal while a task is re-executed, then from the cache, then from the model."""
         return self._pool.answer(self.caller, self.model, requests)

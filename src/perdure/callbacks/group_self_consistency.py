@@ -9,7 +9,7 @@ from perdure.callback import Callback, CallbackContext
 from perdure.callbacks.experience_store import Compat, SessionNumbers, joined, show_session
 from perdure.callbacks.voting import Ballot, break_tie_as_original, cast
 from perdure.errors import ConfigError, ModelError
-from perdure.model import LanguageModel, Outcome
+from perdure.model import LanguageModel, ModelHandle, Outcome
 from perdure.types import JSON, EvaluationOutcome, Message, Request, SessionStatus
 
 QUESTION = """\
@@ -91,7 +91,7 @@ class GroupSelfConsistency(Callback):
         if own is None or not self._groups or not isinstance(ctx.agent, ModelAgent):
             return
         requests = [ctx.agent.request(self._view(ctx, group)) for group in self._groups]
-        model = self._model or ctx.agent.model
+        model = self._model or self._agents_model(ctx.agent)
         outcomes = self._generate(model, requests)
         replies = [None if isinstance(outcome, ModelError) else outcome.text for outcome in outcomes]
         ballot = cast([own, *replies], self._normal_form)
@@ -116,6 +116,11 @@ class GroupSelfConsistency(Callback):
 
     def _view(self, ctx: CallbackContext, group: Sequence[str] = ()) -> ContextView:
         return ContextView.of(ctx.session, ctx.environment.instructions, group)
+
+    def _agents_model(self, agent: ModelAgent) -> LanguageModel:
+        """The agent's model, with its tokens counted as this method's."""
+        model = agent.model
+        return model.under(f"callback:{self.name}") if isinstance(model, ModelHandle) else model
 
     def _generate(self, model: LanguageModel, requests: Sequence[Request]) -> list[Outcome]:
         """One outcome a request, in batches that fit; what is too large alone stays an error."""
