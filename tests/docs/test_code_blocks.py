@@ -76,6 +76,6 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def test_every_block_is_understood() -> None:
-    known = {"python", "sh", "toml", "text", "console", "json", ""}
+    known = {"python", "sh", "toml", "text", "console", "json", "sql", ""}
     for page in PAGES:
         assert {block.language for block in blocks(page)} <= known, page.name

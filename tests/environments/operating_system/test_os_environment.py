@@ -255,7 +255,9 @@ def test_agentbench_answers_are_graded_by_its_checkers(make: Make) -> None:
     ):
         environment.reset(id_)
         if id_ == "0":
-            assert environment.interact(bash("pgrep -c sleep")).text == "Output:\n1"
+            # The process is there at once, the program in it a moment later.
+            wait = "until pgrep sleep > /dev/null; do :; done; pgrep -c sleep"
+            assert environment.interact(bash(wait)).text == "Output:\n1"
         assert environment.interact(answer).done
         assert environment.complete().outcome is (
             EvaluationOutcome.CORRECT if right else EvaluationOutcome.INCORRECT
