@@ -18,10 +18,10 @@ SWEEP = """\
 name = "paper-ratios"
 [base]
 seed = 42
-environment = { name = "warehouse", tasks = 3, horizon = 100, profile = "paper" }
+environment = ENVIRONMENT
 [base.models.default]
 provider = "perfect_reader"
-environment = "warehouse"
+environment = "BENCHMARK"
 tokenizer = "pieces"
 reasoning_tokens = REASONING
 [grid]
@@ -30,11 +30,17 @@ reasoning_tokens = REASONING
   { name = "full_history" },
   { name = "memory" },
   { name = "stateful" },
+BUDGETED]
+"""
+BUDGETED = """\
   { name = "sliding_window", budget_tokens = 900 },
   { name = "capped_summary", budget_tokens = 900 },
   { name = "prompt_compression", budget_tokens = 900 },
-]
 """
+ENVIRONMENTS = {
+    "warehouse": '{ name = "warehouse", tasks = 3, horizon = 100, profile = "paper" }',
+    "repository": '{ name = "repository", tasks = 3, horizon = 100 }',
+}
 
 ROWS = {
     "full_history": ("T=100", "ReAct"),
@@ -46,34 +52,42 @@ ROWS = {
 }
 
 
-def paper(condition: str, runtime: str, metric: str) -> float:
-    value = published("warehouse", condition, runtime, metric, model="Gemini-3-Flash")
+def paper(benchmark: str, condition: str, runtime: str, metric: str) -> float:
+    value = published(benchmark, condition, runtime, metric, model="Gemini-3-Flash")
     if value is None:
         raise ValueError(f"the paper has no {metric} of {runtime} at {condition}")
     return float(value)
 
 
 def main() -> None:
-    for reasoning in (0, 200):
-        print(f"replies with {reasoning} tokens of reasoning:")
-        compare(reasoning)
+    for benchmark in ENVIRONMENTS:
+        for reasoning in (0, 200):
+            print(f"{benchmark}, replies with {reasoning} tokens of reasoning:")
+            compare(benchmark, reasoning)
 
 
-def compare(reasoning: int) -> None:
+def compare(benchmark: str, reasoning: int) -> None:
     folder = Path(tempfile.mkdtemp(prefix="perdure-bench-"))
     file = folder / "sweep.toml"
-    file.write_text(SWEEP.replace("REASONING", str(reasoning)))
+    file.write_text(
+        SWEEP.replace("ENVIRONMENT", ENVIRONMENTS[benchmark])
+        .replace("BENCHMARK", benchmark)
+        .replace("REASONING", str(reasoning))
+        .replace("BUDGETED", BUDGETED if benchmark == "warehouse" else "")
+    )
     facts = {entry["strategy"]: entry for entry in sweep_facts(run_sweep(load_sweep(file, out=folder)))}
     state = facts["structured_state"]["tokens"]["total"]
-    paper_state = paper("T=100", "SKILL.state", "total_tokens")
-    for strategy, (condition, runtime) in ROWS.items():
-        entry = facts[strategy]
+    paper_state = paper(benchmark, "T=100", "SKILL.state", "total_tokens")
+    for strategy, entry in facts.items():
+        if strategy == "structured_state":
+            continue
+        condition, runtime = ROWS[strategy]
         ours = entry["tokens"]["total"] / state
-        theirs = paper(condition, runtime, "total_tokens") / paper_state
+        theirs = paper(benchmark, condition, runtime, "total_tokens") / paper_state
         print(
             f"{strategy}: {ours:.2f} x the tokens of structured_state (paper {theirs:.2f}, "
             f"ratio {ours / theirs:.2f}), score {entry['score']:.2f} "
-            f"(paper {paper(condition, runtime, 'score'):.2f})"
+            f"(paper {paper(benchmark, condition, runtime, 'score'):.2f})"
         )
 
 
