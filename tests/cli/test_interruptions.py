@@ -85,7 +85,8 @@ def test_infrastructure_error_then_resume(folder: Path) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends a POSIX signal")
-def test_interrupt_then_resume(folder: Path) -> None:
+@pytest.mark.parametrize(("stop", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_interrupt_then_resume(folder: Path, stop: signal.Signals, code: int) -> None:
     (folder / "model.py").write_text(HELD)
     (folder / "hold").touch()
     config = folder / "counter.toml"
@@ -106,9 +107,9 @@ def test_interrupt_then_resume(folder: Path) -> None:
         assert running.poll() is None, "the run ended before it could be interrupted"
         assert time.monotonic() < deadline, "two tasks take longer than any machine needs"
         time.sleep(0.02)
-    running.send_signal(signal.SIGINT)
+    running.send_signal(stop)
     _, stderr = running.communicate(timeout=300)
-    assert running.returncode == 130
+    assert running.returncode == code
     assert stderr == "interrupted; nothing finished is lost: the same command resumes 'out'\n"
     assert len(sessions.read_text().splitlines()) == 2
     (folder / "hold").unlink()

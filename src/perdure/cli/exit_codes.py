@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import functools
 import os
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import ParamSpec
 
 import typer
@@ -17,10 +20,16 @@ from perdure.errors import InfrastructureError, PerdureError, StorageError, Usag
 FAILED = 1
 USAGE = 2
 INTERRUPTED = 130
+TERMINATED = 143
+"""128 + SIGTERM."""
 PIPE_CLOSED = 141
 """128 + SIGPIPE, as any filter that lost its reader."""
 
 P = ParamSpec("P")
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM: whoever cleans up after Ctrl-C does so after this too."""
 
 
 def guarded(command: Callable[P, None]) -> Callable[P, None]:
@@ -29,8 +38,9 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
-            command(*args, **kwargs)
-            sys.stdout.flush()
+            with _interrupted_by_sigterm():
+                command(*args, **kwargs)
+                sys.stdout.flush()
         except UsageError as error:
             complain(error)
             raise typer.Exit(USAGE) from None
@@ -39,13 +49,30 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
             raise typer.Exit(FAILED) from None
         except KeyboardInterrupt as interrupt:
             complain(interrupt, "interrupted")
-            raise typer.Exit(INTERRUPTED) from None
+            raise typer.Exit(TERMINATED if isinstance(interrupt, Terminated) else INTERRUPTED) from None
         except BrokenPipeError:
             # The interpreter flushes stdout once more at exit: give it somewhere to go.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(PIPE_CLOSED) from None
 
     return run
+
+
+@contextmanager
+def _interrupted_by_sigterm() -> Iterator[None]:
+    """A service manager's stop ends the work inside as Ctrl-C does; only a main thread gets signals."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, _terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL if before is None else before)
+
+
+def _terminate(_number: int, _frame: FrameType | None) -> None:
+    raise Terminated
 
 
 @contextmanager

@@ -30,7 +30,8 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Evaluate and run LLM agents that last. Start with `perdure quickstart`: offline, no key.",
-    epilog="Exit codes: 0 done, 1 check failed or infrastructure error, 2 usage error, 130 interrupted.",
+    epilog="Exit codes: 0 done, 1 check failed or infrastructure error, 2 usage error, 130 interrupted, "
+    "143 terminated.",
 )
 
 _COMMANDS: dict[str, Callable[..., None]] = {
