@@ -170,3 +170,32 @@ def test_shipped_sweeps_can_be_started(file: Path, monkeypatch: pytest.MonkeyPat
             sampling = load_config(run.config).agent.sampling
             assert (sampling.temperature, sampling.top_p) == (0.0, 1.0)
             assert "base_url" in run.config["models"]["default"]
+
+
+IMPOSSIBLE = {
+    "dates": (f"{BASE}\n[grid]\nseed = [2020-01-01]", "grid.seed.0: expected a string, a number"),
+    "not finite": (f"{BASE}\n[grid]\nlimits.max_seconds = [inf]", "expected a finite number, got inf"),
+    "a NUL in the path": ('base = "a\\u0000.toml"', "base: cannot read 'a\\x00.toml': "),
+    "a NUL in the folder": (f'out = "a\\u0000"\n{BASE}', "out: "),
+    "a huge number": (f"{BASE}\n[grid]\nseed = [{'9' * 5_000}]", "cannot read "),
+    "deep nesting": (f"{BASE}\n[grid]\nx = {'[' * 3_000}{']' * 3_000}", "nested too deeply"),
+    "too many runs": (
+        f"{BASE}\n[grid]\n" + "\n".join(f"x.k{i} = {list(range(100))}" for i in range(6)),
+        "grid: 1,000,000,000,000 runs; a sweep has at most 100,000",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", IMPOSSIBLE)
+def test_what_no_run_could_hold_is_one_line(tmp_path: Path, case: str) -> None:
+    text, expected = IMPOSSIBLE[case]
+    with pytest.raises(ConfigError) as caught:
+        sweep(tmp_path, text)
+    assert expected in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_base_file_is_held_to_the_same_rules(tmp_path: Path) -> None:
+    (tmp_path / "base.toml").write_text("x = nan\n")
+    with pytest.raises(ConfigError, match="x: expected a finite number"):
+        sweep(tmp_path, 'base = "base.toml"')

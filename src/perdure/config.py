@@ -6,6 +6,7 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from json import dumps
+from math import isfinite
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
@@ -14,6 +15,15 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from perdure.errors import ConfigError
 from perdure.orders import Order
 from perdure.types import JSON
+
+_DEEPEST = 64
+"""Levels of tables and lists that a configuration may have."""
+
+_LARGEST = 2**64
+"""Whole numbers of a configuration are smaller."""
+
+
+_INDEX_DIGITS = 9
 
 
 class _Section(BaseModel):
@@ -86,7 +96,7 @@ class LimitsSection(_Section):
 class ProbesSection(_Section):
     """Frozen probes: all tasks with read-only memory, before the stream and at checkpoints along it."""
 
-    checkpoints: int = Field(ge=1)
+    checkpoints: int = Field(ge=1, le=10_000)
     tasks: list[str] | None = Field(default=None, min_length=1)
     """Probe these tasks; those of the environment by default, held-out ones included."""
 
@@ -94,7 +104,7 @@ class ProbesSection(_Section):
 class ExecutionSection(_Section):
     """How the run is carried out. None of this changes results, so none of it is in the run's identity."""
 
-    out: str | None = None
+    out: str | None = Field(default=None, pattern=r"^[^\x00]*$")
     limit: int | None = Field(default=None, ge=1)
     repeat: int = Field(default=1, ge=1)
     snapshot_every: int = Field(default=50, ge=1)
@@ -133,12 +143,13 @@ class RunConfig(_Section):
 def load_config(source: Path | str | Mapping[str, JSON], sets: Iterable[str] = ()) -> RunConfig:
     """Read and check a configuration; `sets` are `key.path=value` with TOML values. Raises ConfigError."""
     if isinstance(source, Mapping):
+        check_plain(source)
         data, label = _plain_copy(source), "configuration"
-        _check_plain(data)
     else:
         data, label = _read_toml(Path(source)), str(source)
     for assignment in sets:
         apply_set(data, assignment)
+    check_plain(data)
     try:
         return RunConfig.model_validate(data)
     except ValidationError as error:
@@ -152,9 +163,11 @@ def apply_set(data: dict[str, JSON], assignment: str) -> None:
     if not equals or not all(keys):
         raise ConfigError(f"--set {assignment!r}: expected key.path=value")
     try:
-        value = tomllib.loads(f"value = {text}")["value"]
+        value = parse_toml(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         value = text
+    except ValueError as error:
+        raise ConfigError(f"--set {assignment!r:.80}: {error}") from error
     target: Any = data
     for key in keys[:-1]:
         if isinstance(target, list):
@@ -172,6 +185,35 @@ def apply_set(data: dict[str, JSON], assignment: str) -> None:
         raise ConfigError(f"--set {assignment!r}: {keys[-1]!r} is not inside a table")
 
 
+def parse_toml(text: str) -> dict[str, JSON]:
+    """The table that a TOML text holds.
+
+    Raises TOMLDecodeError, and plain ValueError for valid TOML that is too large to be read.
+    """
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("its values are nested too deeply") from None
+
+
+def check_plain(data: Mapping[str, JSON], prefix: str = "", depth: int = 1) -> None:
+    """Refuse what could not be written down as TOML and as JSON alike: dates, NaN, endless nesting."""
+    if depth > _DEEPEST:
+        raise ConfigError(f"{prefix:.60}…: at most {_DEEPEST} levels of tables and lists may be nested")
+    for key, value in data.items():
+        if isinstance(value, Mapping):
+            check_plain(value, f"{prefix}{key}.", depth + 1)
+        elif isinstance(value, list | tuple):
+            check_plain({str(i): item for i, item in enumerate(value)}, f"{prefix}{key}.", depth + 1)
+        elif isinstance(value, float) and not isfinite(value):
+            raise ConfigError(f"{prefix}{key}: expected a finite number, got {value!r}")
+        elif isinstance(value, int) and abs(value) >= _LARGEST:
+            raise ConfigError(f"{prefix}{key}: a whole number of {value.bit_length()} bits is too large")
+        elif value is not None and not isinstance(value, str | int | float | bool):
+            kinds = "a string, a number, true or false, a list or a table"
+            raise ConfigError(f"{prefix}{key}: expected {kinds}, got {value!r}")
+
+
 def config_hash(identity: Mapping[str, JSON]) -> str:
     """Digest of what changes results, 64 hex digits."""
     return sha256(dumps(identity, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
@@ -187,7 +229,7 @@ def explain(error: ValidationError, model: type[BaseModel]) -> str:
         return f"{location}: unknown key; choose one of: {choices}"
     if first["type"] == "missing":
         return f"{location}: missing"
-    return f"{location}: {first['msg']}, got {first['input']!r}"
+    return f"{location}: {first['msg']}, got {first['input']!r:.200}"
 
 
 def flatten(data: Mapping[str, JSON], prefix: str = "") -> dict[str, JSON]:
@@ -206,13 +248,13 @@ def flatten(data: Mapping[str, JSON], prefix: str = "") -> dict[str, JSON]:
 
 def _read_toml(path: Path) -> dict[str, JSON]:
     try:
-        return tomllib.loads(path.read_text("utf-8"))
+        return parse_toml(path.read_text("utf-8"))
     except FileNotFoundError:
         raise ConfigError(f"there is no configuration file {str(path)!r}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot read {str(path)!r}: {error}") from error
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{str(path)!r} is not valid TOML: {error}") from error
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"cannot read {str(path)!r}: {error}") from error
 
 
 def _plain_copy(source: Mapping[str, JSON]) -> dict[str, JSON]:
@@ -226,20 +268,8 @@ def _plain_copy(source: Mapping[str, JSON]) -> dict[str, JSON]:
     }
 
 
-def _check_plain(data: Mapping[str, JSON], prefix: str = "") -> None:
-    """A configuration given as a mapping holds what TOML can hold, or it could not be written down."""
-    for key, value in data.items():
-        if isinstance(value, Mapping):
-            _check_plain(value, f"{prefix}{key}.")
-        elif isinstance(value, list):
-            _check_plain({str(i): item for i, item in enumerate(value)}, f"{prefix}{key}.")
-        elif value is not None and not isinstance(value, str | int | float | bool):
-            kinds = "a string, a number, true or false, a list or a table"
-            raise ConfigError(f"{prefix}{key}: expected {kinds}, got {value!r}")
-
-
 def _list_item(items: list[Any], key: str, assignment: str) -> Any:
-    if not key.isdigit() or int(key) >= len(items):
+    if not key.isdecimal() or len(key) > _INDEX_DIGITS or int(key) >= len(items):
         raise ConfigError(f"--set {assignment!r}: {key!r} is not an index below {len(items)}")
     return items[int(key)]
 

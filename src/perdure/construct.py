@@ -91,9 +91,11 @@ def _convert(
     from pydantic.errors import PydanticSchemaGenerationError
 
     try:
-        text = json.dumps(value)
+        text = json.dumps(value, allow_nan=False)
+    except RecursionError:
+        raise ConfigError(f"{where}: its values are nested too deeply") from None
     except (TypeError, ValueError) as error:
-        raise ConfigError(f"{where}: {error}, got {value!r}") from error
+        raise ConfigError(f"{where}: {error}, got {value!r:.200}") from error
     try:
         # JSON's strict mode: a list may be a tuple, an integer a float, but "3" is no number.
         return TypeAdapter(hint).validate_json(text, strict=True)
@@ -101,4 +103,4 @@ def _convert(
         return value
     except ValidationError as error:
         first = error.errors()[0]
-        raise ConfigError(f"{where}: {first['msg']}, got {value!r}") from error
+        raise ConfigError(f"{where}: {first['msg']}, got {value!r:.200}") from error

@@ -27,6 +27,9 @@ from perdure.sources import source_digests
 from perdure.storage import line_offsets
 from perdure.types import JSON, Sampling
 
+MAX_SESSIONS = 10_000_000
+"""Sessions of one run's schedule."""
+
 
 class Experiment:
     """One run, ready to be carried out. Close it, or use it as a context manager.
@@ -358,6 +361,11 @@ def make_schedule(
     ids = arrange(ids, config.order, skills=known, seed=config.seed)
     if config.execution.limit is not None:
         ids = ids[: config.execution.limit]
+    if len(ids) * config.execution.repeat > MAX_SESSIONS:
+        raise ConfigError(
+            f"execution.repeat: {config.execution.repeat} times {len(ids)} tasks; "
+            f"a run has at most {MAX_SESSIONS:,} sessions"
+        )
     return [Trial(task_id, sample) for sample in range(config.execution.repeat) for task_id in ids]
 
 

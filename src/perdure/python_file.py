@@ -35,7 +35,7 @@ def load_python_file(path: Path, what: str) -> ModuleType:
         spec.loader.exec_module(module)
     except BaseException as error:
         del sys.modules[name]
-        if isinstance(error, Exception):
+        if isinstance(error, Exception | SystemExit):
             raise ConfigError(f"{what}: {type(error).__name__}: {' '.join(str(error).split())}") from error
         raise
     return module

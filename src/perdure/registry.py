@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -67,10 +68,14 @@ def load_plugin(kind: Kind, name: str, *, base: Path | None = None) -> Plugin:
 
 
 def resolve_path(path: str, base: Path) -> Path:
-    """A path of a configuration: beside it (`base`), or else in the current folder."""
-    beside = base / Path(path).expanduser()
-    here = Path.cwd() / Path(path).expanduser()
-    return here if here.exists() and not beside.exists() else beside
+    """A path of a configuration: beside it (`base`), or else in the current folder. Raises ConfigError."""
+    try:
+        expanded = Path(path).expanduser()
+        beside, here = base / expanded, Path.cwd() / expanded
+        return here if here.exists() and not beside.exists() else beside
+    except (OSError, RuntimeError) as error:  # a name that is too long; a home of nobody
+        reason = getattr(error, "strerror", None) or error
+        raise ConfigError(f"path {path!r:.80}: {reason}") from error
 
 
 def plugin_names(kind: Kind) -> list[str]:
@@ -126,6 +131,9 @@ def _checked(plugin: Plugin) -> Plugin:
         raise ConfigError(
             f"{plugin.kind} {plugin.name!r} is {target!r}, not a subclass of {contract.__name__}"
         )
+    if inspect.isabstract(target):
+        missing = ", ".join(sorted(target.__abstractmethods__))
+        raise ConfigError(f"{plugin.kind} {plugin.name!r} does not define: {missing}")
     return plugin
 
 

@@ -32,6 +32,14 @@ CASES = {
         ["run", "counter.toml", "--set", "environment.tasks=0"],
         "tasks must be at least 1, not 0",
     ),
+    "more tasks than anybody has": (
+        ["run", "counter.toml", "--set", "environment.tasks=2000000"],
+        "tasks must be at most 1,000,000, not 2000000",
+    ),
+    "more repeats than anybody has": (
+        ["run", "counter.toml", "--repeat", "1000000000000"],
+        "execution.repeat: 1000000000000 times 6 tasks; a run has at most 10,000,000 sessions",
+    ),
     "unknown model": (
         ["run", "counter.toml", "--set", "agent.kind=model", "--set", "agent.model=gpt"],
         "no model is named 'gpt'; choose one of: default",

@@ -205,3 +205,28 @@ def test_entry_points_that_do_not_work() -> None:
     assert "environment 'gone' (foreign_world:NOWHERE): AttributeError: " in complaint("environment", "gone")
     assert "ModuleNotFoundError: No module named 'no_such_module'" in complaint("environment", "missing")
     assert "is 3, not a subclass of Callback" in complaint("callback", "wrong")
+
+
+@pytest.mark.parametrize("name", [f"{'x' * 5_000}.py:World", "~nobody_of_that_name/x.py:World"])
+def test_a_path_that_cannot_be_one(name: str, tmp_path: Path) -> None:
+    message = complaint("environment", name, tmp_path)
+    assert message.startswith("path '")
+    assert len(message) < 200
+
+
+def test_a_file_that_ends_the_program_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "leaving.py").write_text("import sys\nsys.exit(0)\n")
+    message = complaint("environment", "leaving.py:World", tmp_path)
+    assert message == "environment 'leaving.py:World': SystemExit: 0"
+
+
+def test_an_environment_with_methods_left_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "half.py").write_text(
+        "from perdure import Environment\n"
+        "class World(Environment):\n"
+        "    def task_ids(self): return ['1']\n"
+        "    def interact(self, action): ...\n"
+        "    def release(self): ...\n"
+    )
+    message = complaint("environment", "half.py:World", tmp_path)
+    assert message == "environment 'half.py:World' does not define: calculate_metric, complete, reset"

@@ -14,9 +14,9 @@ from perdure.errors import ConfigError
 def load_schema_file(reference: str) -> Any:
     """What stands under a name of a Python file. Raises ConfigError."""
     file, _, name = reference.rpartition(":")
-    path = Path(file).expanduser()
-    if not file or not path.is_file():
-        raise ConfigError(f"state_schema = {reference!r}: no such file; give 'file.py:Name'")
+    path = _existing(file)
+    if path is None:
+        raise ConfigError(f"state_schema = {reference!r:.200}: no such file; give 'file.py:Name'")
     # Annotations of a pydantic model are looked up in its module, so the module must be registered.
     module_name = f"perdure_schema_{path.stem}_{blake2b(path.read_bytes(), digest_size=8).hexdigest()}"
     module = sys.modules.get(module_name)
@@ -28,9 +28,20 @@ def load_schema_file(reference: str) -> Any:
         sys.modules[module_name] = module
         try:
             spec.loader.exec_module(module)
-        except BaseException:
+        except BaseException as error:
             del sys.modules[module_name]
+            if isinstance(error, Exception | SystemExit):
+                reason = " ".join(f"{type(error).__name__}: {error}".split())
+                raise ConfigError(f"state_schema = {reference!r}: {reason}") from error
             raise
     if not hasattr(module, name):
         raise ConfigError(f"state_schema = {reference!r}: {path.name} has no {name!r}")
     return getattr(module, name)
+
+
+def _existing(file: str) -> Path | None:
+    try:
+        path = Path(file).expanduser()
+        return path if file and path.is_file() else None
+    except (OSError, RuntimeError):  # a name that is too long; a home of nobody
+        return None

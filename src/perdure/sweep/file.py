@@ -10,13 +10,17 @@ from copy import deepcopy
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import product
+from math import prod
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from perdure.config import explain, load_config
+from perdure.config import check_plain, explain, load_config, parse_toml
 from perdure.errors import ConfigError
 from perdure.types import JSON
+
+MAX_RUNS = 100_000
+"""Runs of one sweep."""
 
 Change = tuple[str, JSON]
 """A dotted key and its value. A table as a value takes the place of the whole section."""
@@ -37,7 +41,7 @@ class SweepConfig(BaseModel):
     name: str = Field(default="sweep", pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
     base: str | dict[str, JSON]
     """A run's configuration: a file beside this one, or the table itself."""
-    out: str | None = None
+    out: str | None = Field(default=None, pattern=r"^[^\x00]*$")
     """Folder of the run folders; `runs/<name>` by default."""
     grid: dict[str, JSON] = {}
     """Dotted key → list of values: every combination is run."""
@@ -106,23 +110,24 @@ def set_key(data: dict[str, JSON], key: str, value: JSON) -> None:
 def _child(target: JSON, part: str, key: str) -> JSON:
     if isinstance(target, dict):
         return target.setdefault(part, {})
-    if isinstance(target, list) and part.isdigit() and int(part) < len(target):
+    if isinstance(target, list) and part in map(str, range(len(target))):
         return target[int(part)]
     raise ConfigError(f"{key}: {part!r} is neither a table nor an index of a list there")
 
 
 def _read(path: Path) -> SweepConfig:
     try:
-        data = tomllib.loads(path.read_text("utf-8"))
+        data = parse_toml(path.read_text("utf-8"))
+        check_plain(data)
         return SweepConfig.model_validate(data)
     except FileNotFoundError:
         raise ConfigError(f"there is no sweep file {str(path)!r}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot read {str(path)!r}: {error}") from error
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{str(path)!r} is not valid TOML: {error}") from error
     except ValidationError as error:
         raise ConfigError(f"{path}: {explain(error, SweepConfig)}") from error
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"cannot read {str(path)!r}: {error}") from error
 
 
 def _base(config: SweepConfig, path: Path) -> tuple[Path, dict[str, JSON]]:
@@ -130,16 +135,21 @@ def _base(config: SweepConfig, path: Path) -> tuple[Path, dict[str, JSON]]:
         return path.resolve().parent, config.base
     file = path.resolve().parent / config.base
     try:
-        return file.parent, tomllib.loads(file.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: base: cannot read {config.base!r}: {error}") from error
+        base = parse_toml(file.read_text("utf-8"))
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path}: base: {config.base!r} is not valid TOML: {error}") from error
+    except (OSError, ValueError) as error:  # a NUL in a path is a ValueError
+        raise ConfigError(f"{path}: base: cannot read {config.base!r:.200}: {error}") from error
+    check_plain(base)
+    return file.parent, base
 
 
 def _combinations(config: SweepConfig) -> Iterator[tuple[Case, list[Change]]]:
     """Cases times grid, the changes being those of the grid."""
     axes = [[(key, value) for value in values] for key, values in _axes(config.grid)]
+    count = prod(map(len, axes)) * max(1, len(config.cases))
+    if count > MAX_RUNS:
+        raise ConfigError(f"grid: {count:,} runs; a sweep has at most {MAX_RUNS:,}")
     for case in config.cases or [Case.model_construct(name="")]:
         for combination in product(*axes):
             yield case, list(combination)

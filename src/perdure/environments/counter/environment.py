@@ -28,6 +28,8 @@ class CounterEnvironment(Environment):
     def __init__(self, *, tasks: int = 20, seed: int = 0, max_interactions: int = MAX_INTERACTIONS) -> None:
         if tasks < 1:
             raise ValueError(f"tasks must be at least 1, not {tasks}")
+        if tasks > 1_000_000:
+            raise ValueError(f"tasks must be at most 1,000,000, not {tasks}")
         self.version = f"1+{tasks}.{seed}"
         self.instructions = INSTRUCTIONS.format(max_interactions=max_interactions)
         self.history_factory = HistoryFactory()

@@ -50,6 +50,8 @@ class RepositoryEnvironment(Environment):
     ) -> None:
         if tasks < 1:
             raise ValueError(f"tasks must be at least 1, not {tasks}")
+        if tasks > 1_000_000:
+            raise ValueError(f"tasks must be at most 1,000,000, not {tasks}")
         self._parameters = Parameters(horizon, verbs, noise, noise_tier, drift, step, gap, probes)
         self._tasks = make_tasks(tasks, seed, self._parameters)
         self._play: Play | None = None

@@ -56,6 +56,8 @@ class WarehouseEnvironment(Environment):
     ) -> None:
         if tasks < 1:
             raise ValueError(f"tasks must be at least 1, not {tasks}")
+        if tasks > 1_000_000:
+            raise ValueError(f"tasks must be at most 1,000,000, not {tasks}")
         self._parameters = Parameters(
             horizon, profile, placement, noise, noise_tier, drift, step, gap, shelves, probes, tier
         )
