@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -36,12 +37,12 @@ def test_a_list_is_handed_out_in_order_across_batches() -> None:
 
 def test_a_used_up_list_is_an_error_as_data_that_counts() -> None:
     model = ScriptedModel(["only"])
-    first, second = model.generate([ask("x"), ask("y")])
+    first, second, third = model.generate([ask("x"), ask("y"), ask("z")])
     assert isinstance(first, Completion)
     assert isinstance(second, ModelError)
     assert second.status is SessionStatus.AGENT_UNKNOWN_ERROR
-    assert "1 replies" in str(second)
-    assert "call 2" in str(second)
+    assert str(second) == str(third) == "the script is used up: it has 1 replies"
+    assert model.calls == 3
 
 
 def test_a_cycling_list_starts_again() -> None:
@@ -102,3 +103,9 @@ def test_an_estimate_never_shrinks_as_a_text_grows(start: str, more: str) -> Non
 def test_replies_of_another_kind_are_one_clear_line() -> None:
     with pytest.raises(ConfigError, match=r"replies: a list or 'file\.py:function', got 3"):
         ScriptedModel(3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("replies", [["a", 1], b"ab", [None], [["a"]]])
+def test_a_reply_of_another_kind_is_one_clear_line(replies: Any) -> None:
+    with pytest.raises(ConfigError, match=r"^replies\[\d\]: a text, got "):
+        ScriptedModel(replies)

@@ -28,7 +28,8 @@ class ScriptedModel:
 
     A list is consumed by the instance: a run that is resumed in a new process starts it again, so use a
     function where a run must survive a crash. Replies are handed out whole, whatever the sampling says.
-    Raises ConfigError for a function that cannot be loaded or an empty list that should cycle.
+    Raises ConfigError for a function that cannot be loaded, a list that holds anything but replies, or an
+    empty list that should cycle.
     """
 
     honours_sampling = False
@@ -43,7 +44,7 @@ class ScriptedModel:
         elif not isinstance(replies, Sequence):
             raise ConfigError(f"replies: a list or 'file.py:function', got {replies!r}")
         else:
-            self._replies = tuple(replies)
+            self._replies = _checked(replies)
             if cycle and not self._replies:
                 raise ConfigError("a scripted model cannot cycle through an empty list of replies")
         self._cycle = cycle
@@ -78,9 +79,15 @@ class ScriptedModel:
             return self._replies[position % len(self._replies)]
         if position < len(self._replies):
             return self._replies[position]
-        return ModelError(
-            f"the script is used up: it has {len(self._replies)} replies, this is call {position + 1}"
-        )
+        # The number of the call stays out: sessions that end for the same reason are counted together.
+        return ModelError(f"the script is used up: it has {len(self._replies)} replies")
+
+
+def _checked(replies: Sequence[Reply]) -> tuple[Reply, ...]:
+    for position, reply in enumerate(replies):
+        if not isinstance(reply, str | Completion | ModelError):
+            raise ConfigError(f"replies[{position}]: a text, got {reply!r}")
+    return tuple(replies)
 
 
 def load_function(reference: Path | str) -> ReplyFunction:
