@@ -212,6 +212,8 @@ def test_logprobs_are_read_with_their_alternatives() -> None:
             Usage(4, 2, 1),
         ),
         ({"prompt_tokens": -1, "completion_tokens": "many"}, Usage()),
+        ({"prompt_tokens": float("inf"), "completion_tokens": float("nan")}, Usage()),
+        ({"prompt_tokens": 10**9, "completion_tokens": 10**9 + 1}, Usage(10**9, 0)),
     ],
 )
 def test_usage_of_every_server_shape(usage: Any, expected: Usage) -> None:

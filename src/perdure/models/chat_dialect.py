@@ -16,6 +16,9 @@ object (the schema itself is not sent), or not at all."""
 
 MaxTokensField: TypeAlias = Literal["max_tokens", "max_completion_tokens"]
 
+_LARGEST_COUNT = 10**9
+"""More tokens than this in one call are a server's slip."""
+
 _ROLES: Mapping[Role, str] = {"system": "system", "user": "user", "agent": "assistant"}
 
 
@@ -124,7 +127,7 @@ def read_completion(body: JSON) -> Completion:
 
 
 def read_usage(usage: JSON) -> Usage:
-    """Token counts in the shapes that servers use; what a server leaves out is 0."""
+    """Token counts in the shapes that servers use; 0 for what is left out or beyond 10**9."""
     if not isinstance(usage, Mapping):
         return Usage()
     prompt_details = usage.get("prompt_tokens_details") or usage.get("input_tokens_details")
@@ -141,7 +144,7 @@ def _count(counts: JSON, *names: str) -> int:
     if isinstance(counts, Mapping):
         for name in names:
             value = counts.get(name)
-            if isinstance(value, int | float) and value > 0:
+            if isinstance(value, int | float) and 0 < value <= _LARGEST_COUNT:
                 return int(value)
     return 0
 

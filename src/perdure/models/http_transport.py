@@ -10,6 +10,7 @@ from threading import BoundedSemaphore, Event
 from typing import TYPE_CHECKING, TypeVar
 
 from perdure.errors import ModelError, ModelUnavailable
+from perdure.models.attempt_deadline import AttemptDeadline, enforce
 from perdure.models.chat_dialect import MalformedReply
 from perdure.models.parameter_checks import check_at_least
 from perdure.models.provider_faults import ProviderFault, fault_within, one_line, read_fault
@@ -31,6 +32,12 @@ class _Passing(Exception):
     def __init__(self, reason: str, retry_after: float | None = None) -> None:
         super().__init__(reason)
         self.retry_after = retry_after
+
+
+def _check_not_packed(status: int, headers: Mapping[str, str]) -> None:
+    encoding = headers.get("content-encoding", "identity")
+    if encoding.strip().lower() not in ("", "identity"):
+        raise _Passing(f"HTTP {status} with a body packed as {one_line(encoding)!r}, which was not asked for")
 
 
 class HttpTransport:
@@ -63,6 +70,10 @@ class HttpTransport:
             limits=httpx.Limits(max_connections=max_concurrency, max_keepalive_connections=max_concurrency),
             transport=transport,
         )
+        # A few kilobytes, packed twice, unpack to more than the memory holds: nothing packed is asked for.
+        self._client.headers["Accept-Encoding"] = "identity"
+        self._deadline = AttemptDeadline()
+        enforce(self._deadline, self._client)
         # Merging the client's defaults into every request would cost a fifth of a call.
         self._headers = self._client.headers.raw
         self._addresses: dict[str, httpx.URL] = {}
@@ -95,9 +106,10 @@ class HttpTransport:
         """One exchange, read under a deadline of its own: a server that drips bytes cannot hold it open."""
         httpx = self._httpx
         seconds = max(0.001, min(self._timeout, deadline - time.monotonic()))
-        ends = time.monotonic() + seconds
+        self._deadline.ends = ends = time.monotonic() + seconds
         try:
             with closing(self._client.send(self._request(url, content, seconds), stream=True)) as response:
+                _check_not_packed(response.status_code, response.headers)
                 chunks, size = [], 0
                 for chunk in response.iter_bytes():
                     chunks.append(chunk)

@@ -31,6 +31,8 @@ else:
     # The registry reads these hints; importing httpx for one of them would slow every `list`.
     BaseTransport = Any
 
+_LARGEST_PORT = 65535
+
 
 class OpenAICompatibleModel:
     """A model behind an HTTP server.
@@ -145,6 +147,13 @@ def _checked_url(url: str) -> str:
         raise ConfigError("base_url must not hold a user name or password; name a variable with api_key_env")
     if parsed.scheme not in ("http", "https") or not parsed.host:
         raise ConfigError(f"base_url = {url!r} must look like http://host:port/v1 or https://host/v1")
+    try:
+        # What the resolver does with a name: a label is 1 to 63 characters (RFC 1035, 2.3.4).
+        parsed.raw_host.decode().encode("idna")
+    except UnicodeError as error:
+        raise ConfigError(f"base_url = {url!r} has a host that cannot be looked up: {error}") from error
+    if parsed.port is not None and parsed.port > _LARGEST_PORT:
+        raise ConfigError(f"base_url = {url!r}: a port is at most {_LARGEST_PORT}")
     return url.rstrip("/")
 
 
