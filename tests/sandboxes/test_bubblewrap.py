@@ -135,7 +135,9 @@ def test_a_machine_without_bash_answers(sandbox: BubblewrapSandbox) -> None:
     assert b"/bin/bash" in result.output
 
 
-@pytest.mark.parametrize(("timeout", "max_output"), [(0.0, 10), (-1.0, 10), (1.0, -1)])
+@pytest.mark.parametrize(
+    ("timeout", "max_output"), [(0.0, 10), (-1.0, 10), (1e300, 10), (float("nan"), 10), (1.0, -1)]
+)
 def test_senseless_bounds_are_refused(sandbox: BubblewrapSandbox, timeout: float, max_output: int) -> None:
     with pytest.raises(ValueError, match="must be positive"):
         sandbox.exec("true", timeout=timeout, max_output=max_output)

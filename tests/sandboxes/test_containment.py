@@ -305,3 +305,18 @@ def test_many_commands_at_once_wait_for_each_other(machine: BubblewrapSandbox) -
     for thread in threads:
         thread.join()
     assert sorted(said) == [f"{n}\n".encode() for n in range(6)]
+
+
+@pytest.mark.parametrize("descriptor", range(3))
+def test_the_first_process_cannot_be_reached_by_its_descriptors(
+    machine: BubblewrapSandbox, descriptor: int
+) -> None:
+    name = f"/proc/1/fd/{descriptor}"
+    run(machine, f"echo garbage > {name}; echo more 1<> {name}; timeout 0.2 head -c 9 {name}", timeout=5)
+    time.sleep(0.2)
+    run(machine, f"echo garbage >> {name}", timeout=5)
+
+
+def test_the_first_process_withstands_every_signal(machine: BubblewrapSandbox) -> None:
+    run(machine, "for number in {1..64}; do kill -$number 1; done", timeout=5)
+    time.sleep(0.2)

@@ -16,7 +16,7 @@ from perdure.errors import EnvironmentUnavailable
 from perdure.sandbox import ExecResult
 from perdure.sandboxes.helper_process import start_keeper
 from perdure.sandboxes.isolation.framing import LARGEST, Closed, receive, send
-from perdure.sandboxes.limits import Limits
+from perdure.sandboxes.limits import Limits, check_bounds
 from perdure.sandboxes.root_builder import need_root
 
 _START_SECONDS = 30.0
@@ -67,8 +67,7 @@ class BubblewrapSandbox:
         What it leaves in the background lives until the sandbox is closed; a timeout ends all it started.
         The middle of an output that is too long is left out, and a line says so.
         """
-        if timeout <= 0 or max_output < 0:
-            raise ValueError(f"timeout and max_output must be positive, not {timeout!r} and {max_output!r}")
+        check_bounds(timeout, max_output)
         script = os.fsencode(command.replace("\0", ""))
         header = {"op": "exec", "timeout": timeout, "max_output": max_output}
         answer, output = self._ask(header, script, timeout + _GRACE_SECONDS)

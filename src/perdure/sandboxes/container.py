@@ -20,7 +20,7 @@ from perdure.errors import EnvironmentUnavailable, MissingExtra
 from perdure.sandbox import ExecResult
 from perdure.sandboxes.container_commands import ContainerShell, close_connection, run_fresh
 from perdure.sandboxes.isolation.framing import LARGEST
-from perdure.sandboxes.limits import Limits
+from perdure.sandboxes.limits import Limits, check_bounds
 from perdure.sandboxes.root_builder import root_as_tar
 
 ROOTS = ("debian", "ubuntu")
@@ -28,7 +28,8 @@ REPOSITORY = "perdure-root"
 LABEL = "perdure.sandbox"
 
 _API_SECONDS = 120.0
-_FIRST = ["/bin/bash", "-c", "trap '' HUP INT QUIT TERM USR1 USR2; read"]
+# Reads on, one character at a time: a command inside can write to this input, too, but cannot end it.
+_FIRST = ["/bin/bash", "-c", "trap '' HUP INT QUIT TERM USR1 USR2; while read -r -n 1; do :; done"]
 _CAPABILITIES = [
     "CHOWN",
     "DAC_OVERRIDE",
@@ -89,8 +90,7 @@ class ContainerSandbox:
 
         With a persistent shell a timeout ends the shell too, and the next command gets a new one.
         """
-        if timeout <= 0 or max_output < 0:
-            raise ValueError(f"timeout and max_output must be positive, not {timeout!r} and {max_output!r}")
+        check_bounds(timeout, max_output)
         script = command.replace("\0", "")
         with self._lock, self._engine_errors():
             if self._shell is not None:
@@ -159,8 +159,9 @@ class ContainerSandbox:
         try:
             self._api.inspect_image(name)
         except self._docker.errors.ImageNotFound:
-            with root_as_tar(root) as tar, tar.open("rb") as stream:
-                self._api.import_image_from_stream(stream, repository=REPOSITORY, tag=root)
+            # By its path: an open file would be announced as chunked, and sent with its length instead.
+            with root_as_tar(root) as tar:
+                self._api.import_image_from_file(str(tar), repository=REPOSITORY, tag=root)
         return name
 
     def _start(self, image: str, limits: Limits) -> None:

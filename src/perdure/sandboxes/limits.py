@@ -5,6 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 MIB = 1 << 20
+LONGEST_SECONDS = 86_400
+"""The longest a command may be given: a day, far below what a timer of the system cannot hold."""
+
+
+def check_bounds(timeout: float, max_output: int) -> None:
+    """Refuse senseless bounds of one command. Raises ValueError."""
+    if not 0 < timeout <= LONGEST_SECONDS:
+        raise ValueError(f"timeout must be positive and at most {LONGEST_SECONDS} seconds, not {timeout!r}")
+    if max_output < 0:
+        raise ValueError(f"max_output must be positive or 0, not {max_output!r}")
 
 
 @dataclass(frozen=True)

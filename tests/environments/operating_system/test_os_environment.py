@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,8 +16,9 @@ from perdure.companions import companions_of
 from perdure.conformance.environments import check_environment
 from perdure.environments.operating_system import DO_NOTHING, OperatingSystemEnvironment, build_oracle
 from perdure.environments.operating_system.tasks import load_tasks
-from perdure.errors import EnvironmentUnavailable
+from perdure.errors import ConfigError, EnvironmentUnavailable
 from perdure.registry import load_plugin
+from perdure.sandbox import Sandbox
 from perdure.session import SessionRecord
 from perdure.types import EvaluationOutcome, SessionStatus
 from tests.environments.operating_system.test_os_tasks import (
@@ -204,15 +207,49 @@ def test_a_grading_script_that_hangs_grades_as_wrong(make: Make) -> None:
     assert environment.complete().outcome is EvaluationOutcome.INCORRECT
 
 
-def test_a_lost_machine_is_infrastructure_and_the_next_task_works(make: Make) -> None:
+def lose_machine(environment: OperatingSystemEnvironment) -> None:
+    machine: Any = environment._machine
+    os.kill(machine.first_process, signal.SIGKILL)
+
+
+def test_a_machine_lost_by_an_action_ends_the_task_as_wrong_and_the_next_task_works(make: Make) -> None:
     environment = make()
     environment.reset("0")
-    machine: Any = environment._machine
-    machine.close()
-    with pytest.raises(EnvironmentUnavailable):
-        environment.interact(bash("true"))
+    environment.interact(bash("touch /done"))
+    lose_machine(environment)
+    seen = environment.interact(bash("true"))
+    assert (seen.done, seen.reason) == (True, "the agent destroyed its machine")
+    assert environment.complete().outcome is EvaluationOutcome.INCORRECT
     environment.reset("0")
-    assert environment.interact(bash("echo on")).text == "Output:\non"
+    assert environment.interact(bash("touch /done; echo on")).text == "Output:\non"
+    assert environment.complete().outcome is EvaluationOutcome.CORRECT
+
+
+def test_a_machine_that_is_gone_when_graded_is_graded_as_wrong(make: Make) -> None:
+    environment = make()
+    environment.reset("0")
+    environment.interact(bash("touch /done"))
+    lose_machine(environment)
+    assert environment.complete().outcome is EvaluationOutcome.INCORRECT
+
+
+def test_a_lost_machine_is_infrastructure_where_no_other_starts(make: Make) -> None:
+    def no_machine() -> Sandbox:
+        raise EnvironmentUnavailable("no more machines")
+
+    environment: Any = make()
+    environment.reset("0")
+    lose_machine(environment)
+    environment._make_machine = no_machine
+    with pytest.raises(EnvironmentUnavailable, match="died"):
+        environment.interact(bash("true"))
+
+
+def test_an_agent_cannot_end_the_first_process_of_its_machine(make: Make) -> None:
+    environment = make()
+    environment.reset("0")
+    environment.interact(bash("echo garbage > /proc/1/fd/0; kill -9 1"))
+    assert environment.interact(bash("sleep 0.1; echo on")).text == "Output:\non"
 
 
 def test_two_environments_have_machines_of_their_own(make: Make) -> None:
@@ -294,8 +331,6 @@ def test_metrics_count_by_skill(make: Make) -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        {"action_timeout": 0},
-        {"max_observation_chars": 10},
         {"sandbox": "chroot"},
         {"shell": "zsh"},
         {"allowed_commands": "all"},
@@ -304,6 +339,17 @@ def test_metrics_count_by_skill(make: Make) -> None:
 def test_senseless_options_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"must be|at least"):
         OperatingSystemEnvironment(**options)
+
+
+@pytest.mark.parametrize("timeout", [0, -1.0, 1e300, float("inf"), float("nan")])
+def test_a_time_limit_has_bounds(timeout: float) -> None:
+    with pytest.raises(ConfigError, match="at most 86400 seconds"):
+        OperatingSystemEnvironment(action_timeout=timeout)
+
+
+def test_observations_have_room() -> None:
+    with pytest.raises(ConfigError, match="at least 200, not 10"):
+        OperatingSystemEnvironment(max_observation_chars=10)
 
 
 def test_ground_truth_is_nowhere_in_sight(make: Make) -> None:

@@ -13,11 +13,13 @@ from perdure.environments.operating_system.machines import SandboxName, ShellNam
 from perdure.environments.operating_system.prompts import describe, instructions, refusal
 from perdure.environments.operating_system.scoring import command_line, grade
 from perdure.environments.operating_system.tasks import OsTask, load_tasks
+from perdure.errors import ConfigError, EnvironmentUnavailable
 from perdure.history import HistoryFactory
 from perdure.metrics.skills import skill_metrics
 from perdure.sandbox import Sandbox
+from perdure.sandboxes.limits import LONGEST_SECONDS
 from perdure.session import SessionRecord
-from perdure.types import Evaluation, Observation, SessionStatus
+from perdure.types import Evaluation, EvaluationOutcome, Observation, SessionStatus
 
 MAX_INTERACTIONS = 5
 
@@ -57,8 +59,13 @@ class OperatingSystemEnvironment(Environment):
         as_paper = compat == "paper"
         default_size = _PAPER_MAX_OBSERVATION if as_paper else _DEFAULT_MAX_OBSERVATION
         self._max_output = max_observation_chars if max_observation_chars is not None else default_size
-        if action_timeout <= 0 or self._max_output < 200:
-            raise ValueError("action_timeout must be positive, and max_observation_chars at least 200")
+        if not 0 < action_timeout <= LONGEST_SECONDS:
+            raise ConfigError(
+                f"action_timeout must be above 0 and at most {LONGEST_SECONDS} seconds, "
+                f"not {action_timeout!r}"
+            )
+        if self._max_output < 200:
+            raise ConfigError(f"max_observation_chars must be at least 200, not {self._max_output!r}")
         loaded = load_tasks(Path(tasks) if tasks is not None else None)
         invalid = on_invalid_action or ("end" if as_paper else "observe")
         self._tasks = loaded.tasks
@@ -71,6 +78,7 @@ class OperatingSystemEnvironment(Environment):
         self._task: OsTask | None = None
         self._machine: Sandbox | None = None
         self._answer: str | None = None
+        self._is_destroyed = False
         self.version = f"1+{loaded.digest}"
         self.instructions = instructions(
             shell=shell,
@@ -91,7 +99,7 @@ class OperatingSystemEnvironment(Environment):
         """A fresh machine, set up by the task's own script; one that fails is a task environment error."""
         task = self._tasks[task_id]
         self._drop_machine()
-        self._task, self._answer = task, None
+        self._task, self._answer, self._is_destroyed = task, None, False
         self._machine = self._make_machine()
         problem = self._set_up(task, self._machine)
         observation = Observation("")
@@ -117,13 +125,17 @@ class OperatingSystemEnvironment(Environment):
                 return self._refuse(problem)
 
     def complete(self) -> Evaluation:
-        """Grade the machine or the answer, and throw the machine away."""
+        """Grade the machine or the answer, and throw the machine away. A destroyed one is graded as wrong."""
         if self._task is None or self._machine is None:
             raise RuntimeError("complete() without reset()")
         try:
-            return grade(self._task, self._machine, self._answer, timeout=self._timeout)
+            if not self._is_destroyed:
+                return grade(self._task, self._machine, self._answer, timeout=self._timeout)
+        except EnvironmentUnavailable as error:
+            self._blame_agent(error)
         finally:
             self._drop_machine()
+        return Evaluation(EvaluationOutcome.INCORRECT, 0.0)
 
     def calculate_metric(self, records: Iterable[SessionRecord]) -> Mapping[str, float]:
         """Success overall and by skill."""
@@ -150,7 +162,11 @@ class OperatingSystemEnvironment(Environment):
         problem = forbidden(script, self._allowed) if self._allowed is not None else None
         if problem:
             return Observation(refusal(problem), accepted=False)
-        result = machine.exec(script, timeout=self._timeout, max_output=self._max_output)
+        try:
+            result = machine.exec(script, timeout=self._timeout, max_output=self._max_output)
+        except EnvironmentUnavailable as error:
+            self._blame_agent(error)
+            return Observation("The machine is gone.", done=True, reason="the agent destroyed its machine")
         text = describe(
             result.output.decode("utf-8", "replace"),
             result.exit_code,
@@ -158,6 +174,18 @@ class OperatingSystemEnvironment(Environment):
             shows_exit_code=self._shows_exit_code,
         )
         return Observation(text)
+
+    def _blame_agent(self, error: EnvironmentUnavailable) -> None:
+        """A machine was lost: by what the agent did, if another one runs; otherwise `error` stands."""
+        try:
+            probe = self._make_machine()
+            try:
+                probe.exec("true", timeout=self._timeout, max_output=0)
+            finally:
+                probe.close()
+        except EnvironmentUnavailable:
+            raise error from None
+        self._is_destroyed = True
 
     def _refuse(self, problem: str) -> Observation:
         if not self._ends_on_invalid:

@@ -12,6 +12,7 @@ import json
 import os
 import resource
 import select
+import socket
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,8 +48,15 @@ KEPT_CAPABILITIES = frozenset({0, 1, 3, 4, 5, 6, 7, 8, 10, 18, 29, 31})
 """chown, dac_override, fowner, fsetid, kill, setgid, setuid, setpcap, net_bind_service, sys_chroot,
 audit_write, setfcap (linux/capability.h): what administering accounts and files needs, within the sandbox."""
 
-FIRST_PROCESS = ("/bin/bash", "-c", "trap '' HUP INT QUIT TERM USR1 USR2; echo; read")
-"""Reaps orphans until the keeper's end of its input closes. Signals from inside cannot end it."""
+FIRST_PROCESS = (
+    "/bin/bash",
+    "-c",
+    "trap '' HUP INT QUIT TERM USR1 USR2; echo; while read -r -n 1; do :; done",
+)
+"""Reaps orphans until the keeper's end of its input closes. Signals from inside cannot end it.
+
+Its input is a socket: unlike a pipe, that cannot be opened again through /proc/1/fd (ENXIO, man 5 proc).
+"""
 
 
 class StartFailed(Exception):
@@ -62,12 +70,13 @@ class World:
     bubblewrap: int
     first: int
     lifeline: int
-    """Write end of the first process's input; closing it ends the sandbox."""
+    """Other end of the first process's input; closing it ends the sandbox."""
 
 
 def make_world(bwrap: int, binds: list[tuple[str, str]], config: dict[str, Any], slot: int) -> World:
     """Start a sandbox and wait until its first process runs. Raises StartFailed."""
-    pipes = {name: os.pipe() for name in ("input", "output", "info", "errors", "asked", "mapped")}
+    pipes = {name: os.pipe() for name in ("output", "info", "errors", "asked", "mapped")}
+    pipes["input"] = _socket_pair()
     child = os.fork()
     if child == 0:
         _become_bubblewrap(pipes, bwrap, binds, config, _FIRST_SLOT + slot % _SLOTS)
@@ -86,6 +95,11 @@ def make_world(bwrap: int, binds: list[tuple[str, str]], config: dict[str, Any],
             os.close(pipes[name][0])
         os.close(pipes["mapped"][1])
     return World(child, first, pipes["input"][1])
+
+
+def _socket_pair() -> tuple[int, int]:
+    inside, outside = socket.socketpair()
+    return inside.detach(), outside.detach()
 
 
 def join(world: World) -> None:
