@@ -17,7 +17,7 @@ def estimate_text(text: str) -> int:
     """
     if text.isascii():
         return -(-len(text) // _CHARACTERS_A_TOKEN)
-    other = sum(not character.isascii() for character in text)
+    other = len(text) - len(text.encode("ascii", "ignore"))
     return other + -(-(len(text) - other) // _CHARACTERS_A_TOKEN)
 
 

@@ -19,10 +19,10 @@ ENVELOPE = ("state_patch", "action")
 """The two keys of an answer."""
 
 _FENCE = re.compile(r"^[ \t]*+```([^\n`]*+)$", re.MULTILINE)
-_BRACE = re.compile(r"[{}]")
-# A string ends at its quote or, broken, at the end of the line: possessive, so it never backtracks.
-_BRACE_OR_STRING = re.compile(r'"(?:[^"\\\n]++|\\[^\n])*+\\?"?|[{}]')
-_BRACKET_OR_STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[{}\[\]]', re.DOTALL)
+# The next brace outside strings, or nothing before the end of the text. Possessive: it never backtracks, and
+# a match begins where the last one ended. A string ends at its quote or, broken, at the end of the line.
+_NEXT_BRACE = re.compile(r'(?:[^"{}]++|"(?:[^"\\\n]++|\\[^\n])*+\\?"?)*+([{}]?)')
+_NEXT_BRACKET = re.compile(r'(?:[^"{}\[\]]++|"(?:[^"\\]++|\\.)*+"?)*+([{}\[\]]?)', re.DOTALL)
 _STRING_OR_COMMA = re.compile(r'"(?:[^"\\]++|\\.)*+"?|,(?=\s*+[}\]])', re.DOTALL)
 _ENVELOPE_START = re.compile(r'\{\s*+"(?:state_patch|action)"')
 
@@ -52,7 +52,8 @@ def extract(reply: str, *, max_chars: int, max_depth: int) -> Extracted:
         )
     first_error: PatchRejected | None = None
     plain: Extracted | None = None
-    candidates = list(_candidates(reply))
+    spans, unclosed = _balanced(reply)
+    candidates = list(_candidates(reply, spans))
     for text, tolerances in candidates:
         try:
             value, forgiven = read_object(text, max_depth=max_depth)
@@ -66,7 +67,6 @@ def extract(reply: str, *, max_chars: int, max_depth: int) -> Extracted:
     # A broken object that meant to be the answer comes before an intact one that did not.
     if first_error is not None and (plain is None or ENVELOPE[0] in candidates[0][0]):
         raise first_error
-    unclosed = _balanced(reply)[1]
     if plain is not None and not any(_ENVELOPE_START.match(reply, start) for start in unclosed):
         return plain
     problem = "is never closed" if unclosed else "is missing"
@@ -75,10 +75,11 @@ def extract(reply: str, *, max_chars: int, max_depth: int) -> Extracted:
 
 def answer_text(reply: str) -> str:
     """The part of a reply that was meant as the answer, without the reasoning; else the whole reply."""
-    for start in _balanced(reply)[1]:
+    spans, unclosed = _balanced(reply)
+    for start in unclosed:
         if _ENVELOPE_START.match(reply, start):
             return reply[start:]
-    return next((text for text, _ in _candidates(reply)), reply)
+    return next((text for text, _ in _candidates(reply, spans)), reply)
 
 
 def read_object(text: str, *, max_depth: int) -> tuple[dict[str, JSON], list[str]]:
@@ -138,7 +139,7 @@ class _Reader:
         return found
 
 
-def _candidates(reply: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _candidates(reply: str, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Texts that may be the answer, likeliest first, with what taking them forgives."""
     whole = reply.strip()
     if whole.startswith("{") and whole.endswith("}"):
@@ -150,7 +151,6 @@ def _candidates(reply: str) -> Iterator[tuple[str, tuple[str, ...]]]:
             tolerances = (*tolerances, "fence_without_json")
         if body.endswith("}"):
             yield body, tolerances
-    spans, _ = _balanced(reply)
     for start, end in reversed(spans[-_CANDIDATES:]):
         forgiven = ["text_around_object" if blocks else "no_fence"]
         if len(spans) > 1:
@@ -177,27 +177,33 @@ def _balanced(text: str) -> tuple[list[tuple[int, int]], list[int]]:
     """
     opened: list[int] = []
     spans: list[tuple[int, int]] = []
-    position = 0
-    while match := (_BRACE_OR_STRING if opened else _BRACE).search(text, position):
-        position = match.end()
-        if match[0] == "{":
-            opened.append(match.start())
-        elif match[0] == "}" and opened:
-            start = opened.pop()
-            while spans and spans[-1][0] > start:
-                spans.pop()
-            spans.append((start, position))
+    position = text.find("{")
+    while position >= 0:
+        for match in _NEXT_BRACE.finditer(text, position):
+            position = match.end()
+            if match[1] == "{":
+                opened.append(position - 1)
+            elif match[1]:
+                start = opened.pop()
+                while spans and spans[-1][0] > start:
+                    spans.pop()
+                spans.append((start, position))
+                if not opened:
+                    break
+        position = text.find("{", position)
     return spans, opened
 
 
 def _depth_exceeds(text: str, limit: int) -> bool:
+    if text.count("{") + text.count("[") <= limit:
+        return False
     depth = 0
-    for match in _BRACKET_OR_STRING.finditer(text):
-        if match[0] in "{[":
+    for match in _NEXT_BRACKET.finditer(text):
+        if match[1] in ("{", "["):
             depth += 1
             if depth > limit:
                 return True
-        elif match[0] in "}]":
+        elif match[1]:
             depth -= 1
     return False
 

@@ -12,8 +12,9 @@ from perdure.model import LanguageModel
 from perdure.strategies.budget import Budget, BudgetKind
 from perdure.strategies.llmlingua_package import LLMLinguaPackage
 from perdure.strategies.logprob_scorer import LogprobScorer
-from perdure.strategies.ngram_scorer import NGramScorer, split_pieces
+from perdure.strategies.ngram_scorer import NGramScorer
 from perdure.strategies.perplexity_pruning import ScoredTurn, Scorer, filter_turns, prune
+from perdure.strategies.turn_pieces import most_pieces, turn_pieces
 from perdure.strategies.window import cut_to_fit, windowed
 from perdure.types import JSON, Message, Observation
 
@@ -30,7 +31,8 @@ class PromptCompression:
     `budget`: `whole_prompt` or `history_only`. `scorer`: `ngram` (built in, deterministic), `model` (`model`,
     by the probabilities it tells; one short call a piece of text) or `llmlingua` (the package, with the
     causal model `llmlingua_model` on `llmlingua_device`). The trace says which one ran: only the package is
-    called LLMLingua. The reply is the action.
+    called LLMLingua. The reply is the action. Of a turn far larger than the budget only head and tail are
+    scored, see `turn_pieces`: a step costs what the budget allows, whatever was said.
 
     Source: SKILL.state (arXiv 2608.26263), ReAct + LLMLingua. Raises ConfigError, MissingExtra.
     """
@@ -56,6 +58,7 @@ class PromptCompression:
             raise ConfigError("scorer = 'llmlingua': give the causal model to score with as llmlingua_model")
         self._budget = Budget(budget_tokens, budget, model)
         self._coarse = coarse
+        self._most_pieces = most_pieces(budget_tokens)
         self._package = (
             LLMLinguaPackage.load(llmlingua_model, device=llmlingua_device)
             if scorer == "llmlingua" and llmlingua_model is not None
@@ -87,19 +90,27 @@ class PromptCompression:
 
     def observe(self, observation: Observation) -> None:
         """Score the turn that is over: it will be shown again and again."""
-        text = f"{self._latest}\n{self._reply}\n"
-        pieces = split_pieces(text) if self._package is None else [text]
+        pieces, cut = turn_pieces(f"{self._latest}\n{self._reply}\n", self._most_pieces)
+        text = "".join(pieces)
+        if self._package is not None:
+            pieces = [text]
         scores = self._scorer.score(pieces) if self._package is None else [0.0]
         self._turns.append(ScoredTurn(tuple(pieces), tuple(scores), self._budget.size(text)))
+        self._cut_turns += cut
         self._latest, self._reply = observation.text, ""
 
     def trace(self) -> JSON:
-        """What compressed, how many prompts it had to, and what the budget came to."""
+        """What compressed, how many prompts, of how many turns only the ends, and what the budget came to."""
         if self._package is None:
             ran: JSON = {"method": f"LLMLingua-style, {self._scorer.label} scorer"}
         else:
             ran = {"method": self._package.label, "missed_targets": self._package.misses}
-        return {**ran, "compressed_prompts": len(self._compressions), "budget": self._budget.trace()}
+        return {
+            **ran,
+            "compressed_prompts": len(self._compressions),
+            "cut_turns": self._cut_turns,
+            "budget": self._budget.trace(),
+        }
 
     def _compressed(self, view: ContextView, fixed: Sequence[Message], limit: int) -> str:
         room = limit - self._budget.count(fixed)
@@ -121,6 +132,7 @@ class PromptCompression:
     def _begin(self, observation: str) -> None:
         self._scorer.start()
         self._turns: list[ScoredTurn] = []
+        self._cut_turns = 0
         self._latest, self._reply = observation, ""
         self._compressions: set[int] = set()
 
