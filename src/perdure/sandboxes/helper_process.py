@@ -61,7 +61,10 @@ class HelperProcess:
         command = helper_command("spawner", setup)
         actions = [(os.POSIX_SPAWN_DUP2, theirs.fileno(), 0)]
         self.owner = os.getpid()
-        self._process = os.posix_spawn(command[0], command, {"PATH": os.defpath}, file_actions=actions)
+        # A session of its own from the start, so that no key of the terminal interrupts it.
+        self._process = os.posix_spawn(
+            command[0], command, {"PATH": os.defpath}, file_actions=actions, setsid=True
+        )
         theirs.close()
         self._control = ours
         self._lock = threading.Lock()
@@ -70,6 +73,9 @@ class HelperProcess:
             answer = json.loads(self._control.recv(1 << 16) or b'{"error": "it ended at once"}')
         except TimeoutError:
             answer = {"error": f"not ready within {_START_SECONDS:.0f} s"}
+        except KeyboardInterrupt:
+            self.close()
+            raise
         if "error" in answer:
             self.close()
             raise EnvironmentUnavailable(f"the sandbox helper cannot start: {answer['error']}")

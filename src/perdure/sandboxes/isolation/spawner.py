@@ -25,10 +25,16 @@ _REAP_SECONDS = 1.0
 
 
 def main() -> None:
-    """Serve requests that arrive on descriptor 0, each with the socket its keeper is to use."""
+    """Serve requests that arrive on descriptor 0, each with the socket its keeper is to use.
+
+    Ends in silence when nobody listens any more: an owner that was interrupted has said so itself.
+    """
     setup = json.loads(sys.argv[1])
-    control = socket.socket(fileno=os.dup(0))
-    os.setsid()
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        _run(socket.socket(fileno=os.dup(0)), setup)
+
+
+def _run(control: socket.socket, setup: dict[str, Any]) -> None:
     owner = os.pidfd_open(setup["owner"])
     if os.getppid() != setup["owner"]:
         return
