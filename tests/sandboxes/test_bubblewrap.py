@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import socket
+import subprocess
+import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 
 import pytest
 
@@ -11,7 +18,9 @@ from perdure.conformance.sandboxes import check_sandbox
 from perdure.errors import EnvironmentUnavailable
 from perdure.sandbox import Sandbox
 from perdure.sandboxes.bubblewrap import BubblewrapSandbox
+from perdure.sandboxes.helper_process import bubblewrap_path, helper_command, id_mapping
 from perdure.sandboxes.limits import Limits
+from perdure.sandboxes.root_builder import need_root
 from tests.sandboxes.availability import need_bubblewrap
 
 ROOM = 10_000
@@ -149,9 +158,6 @@ def test_limits_must_be_positive() -> None:
 
 
 def test_a_dead_sandbox_is_noticed(sandbox: BubblewrapSandbox) -> None:
-    import os
-    import signal
-
     os.kill(sandbox.first_process, signal.SIGKILL)
     with pytest.raises(EnvironmentUnavailable, match="died"):
         sandbox.exec("echo on", timeout=5, max_output=ROOM)
@@ -160,10 +166,6 @@ def test_a_dead_sandbox_is_noticed(sandbox: BubblewrapSandbox) -> None:
 
 
 def test_a_sandbox_that_dies_within_a_command_is_noticed_at_once(sandbox: BubblewrapSandbox) -> None:
-    import os
-    import signal
-    import time
-
     killer = threading.Timer(0.3, os.kill, (sandbox.first_process, signal.SIGKILL))
     killer.start()
     started = time.monotonic()
@@ -171,3 +173,60 @@ def test_a_sandbox_that_dies_within_a_command_is_noticed_at_once(sandbox: Bubble
         sandbox.exec("sleep 60", timeout=50, max_output=ROOM)
     killer.join()
     assert time.monotonic() - started < 20
+
+
+@pytest.mark.parametrize("persistent", [False, True], ids=["fresh", "persistent"])
+@pytest.mark.parametrize("size", [99_000, 140_000, 900_000])
+def test_a_long_script_is_run_to_its_end(size: int, persistent: bool) -> None:
+    need_bubblewrap()
+    machine = BubblewrapSandbox(persistent_shell=persistent)
+    try:
+        script = f"(: <&3) 2> /dev/null || echo closed\ncat\nx='{'ä' * (size // 2)}'\necho ${{#x}}\n(exit 5)"
+        result = machine.exec(script, timeout=20, max_output=ROOM)
+    finally:
+        machine.close()
+    assert (result.exit_code, result.output) == (5, f"closed\n{size // 2 * 2}\n".encode())
+
+
+def test_a_helper_whose_owner_is_gone_ends_in_silence() -> None:
+    need_bubblewrap()
+    root = need_root("debian")
+    setup = {
+        "root": str(root.tree),
+        "binds": root.binds,
+        "bwrap": bubblewrap_path(),
+        "mapping": asdict(id_mapping()),
+        "owner": os.getpid(),
+    }
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours.close()
+    with theirs:
+        done = subprocess.run(
+            helper_command("spawner", setup), stdin=theirs, capture_output=True, text=True, timeout=20
+        )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+STARTS = """
+from perdure.sandboxes.bubblewrap import BubblewrapSandbox
+print("begin", flush=True)
+while True:
+    BubblewrapSandbox().close()
+"""
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.02, 0.05, 0.1])
+def test_an_interrupt_while_a_sandbox_starts_has_one_traceback(delay: float) -> None:
+    need_bubblewrap()
+    command = [sys.executable, "-c", STARTS]
+    path = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=path, start_new_session=True
+    ) as owner:
+        assert owner.stdout is not None
+        owner.stdout.readline()
+        time.sleep(delay)
+        os.killpg(owner.pid, signal.SIGINT)
+        said = owner.communicate(timeout=20)[1]
+    assert said.count("Traceback") <= 1
+    assert "isolation" not in said

@@ -60,6 +60,19 @@ def test_a_command_runs(machine: ContainerSandbox) -> None:
     assert (result.exit_code, result.output) == (3, b"out\nerr\n")
 
 
+def test_a_long_script_is_run_to_its_end(machine: ContainerSandbox) -> None:
+    script = f"(: <&3) 2> /dev/null || echo closed\ncat\nx='{'x' * 900_000}'\necho ${{#x}}\nexit 5"
+    result = machine.exec(script, timeout=20, max_output=ROOM)
+    assert (result.exit_code, result.output) == (5, b"closed\n900000\n")
+
+
+def test_the_first_process_does_not_end_by_what_is_written_to_its_input(machine: ContainerSandbox) -> None:
+    script = "echo garbage > /proc/1/fd/0; timeout 0.5 cat /dev/zero > /proc/1/fd/0; kill -9 1; kill 1"
+    machine.exec(script, timeout=20, max_output=ROOM)
+    result = machine.exec("sleep 0.3; echo alive", timeout=20, max_output=ROOM)
+    assert result.output == b"alive\n"
+
+
 @pytest.mark.full
 def test_a_flood_is_contained(machine: ContainerSandbox) -> None:
     flood = machine.exec("yes", timeout=60, max_output=ROOM)

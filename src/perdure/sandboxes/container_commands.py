@@ -28,6 +28,11 @@ _QUIET_SECONDS = 0.05
 _ENDING_SECONDS = 10.0
 
 _FRESH = 'exec 3>&2 2>&1; bash -c "$1" bash </dev/null 3>&-; printf \'%s\\n\' "$?" >&3'
+# A longer script than the kernel takes as an argument (131,071 bytes, man 2 execve) comes by the input.
+_LONGEST_ARGUMENT = 100_000
+_FRESH_FROM_INPUT = (
+    "exec 3>&2 2>&1; IFS= read -r -d '' _next; (eval \"$_next\") </dev/null 3>&-; printf '%s\\n' \"$?\" >&3"
+)
 _PERSISTENT = (
     "exec 3>&2 2>&1; while IFS= read -r -d '' _next; do"
     ' eval "$_next" </dev/null 3>&-; printf \'%s\\n\' "$?" >&3; done'
@@ -131,9 +136,14 @@ def run_fresh(
 ) -> ExecResult:
     """Run a script in a bash of its own."""
     mark = f"{time.monotonic_ns():x}"
-    call = Call(api, container, ["bash", "-c", _FRESH, "bash", script], mark)
+    content = script.encode("utf-8", "surrogateescape")
+    is_long = len(content) > _LONGEST_ARGUMENT
+    command = ["bash", "-c", _FRESH_FROM_INPUT] if is_long else ["bash", "-c", _FRESH, "bash", script]
+    call = Call(api, container, command, mark, stdin=is_long)
     output = BoundedOutput(max_output)
     try:
+        if is_long:
+            call.send(content + b"\0", _ENDING_SECONDS)
         end = call.follow(output, timeout, flood)
         if end in ("timeout", "flood"):
             end_marked(api, container, mark)

@@ -9,7 +9,7 @@ import resource
 import selectors
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,9 @@ MOST_IN_A_PIPE = 1 << 20
 """The largest a pipe can be made (man 7 pipe, pipe-max-size)."""
 
 _CHUNK = 1 << 16
+_LONGEST_ARGUMENT = 100_000
+"""Bytes of a script that is an argument of bash; the kernel's bound is 131,071 (man 2 execve)."""
+_FROM_FILE = 'eval "$(</dev/fd/3)" 3<&-'
 _GUARD_SECONDS = 0.2
 
 
@@ -147,7 +150,8 @@ def run_fresh(
     stream, write_end = os.pipe()
     os.set_blocking(stream, False)
     try:
-        child = watch.make_room(lambda: start(script, (write_end, write_end), config))
+        with _argument(script) as (argument, extra):
+            child = watch.make_room(lambda: start(argument, (write_end, write_end), config, extra))
     finally:
         os.close(write_end)
     handle = os.pidfd_open(child)
@@ -162,6 +166,19 @@ def run_fresh(
         return watch.outcome(exit_code, reason), stream
     os.close(stream)
     return watch.outcome(exit_code, reason), None
+
+
+@contextlib.contextmanager
+def _argument(script: str) -> Iterator[tuple[str, list[int]]]:
+    """What bash gets as its argument, and a file in memory with the script where it is too long for that."""
+    content = os.fsencode(script)
+    if len(content) <= _LONGEST_ARGUMENT:
+        yield script, []
+        return
+    with os.fdopen(os.memfd_create("script"), "wb") as file:
+        file.write(content)
+        file.flush()
+        yield _FROM_FILE, [file.fileno()]
 
 
 def start(script: str, streams: tuple[int, int], config: dict[str, Any], extra: Sequence[int] = ()) -> int:
