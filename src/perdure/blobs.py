@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from perdure.errors import RunFolderError
-from perdure.storage import AppendLog
+from perdure.storage import AppendLog, reading
 from perdure.types import text_digest
 
 _REMEMBERED = 8192
@@ -58,27 +58,32 @@ class BlobReader:
         self._indexed = 0
 
     def get(self, digest: str) -> str:
-        """The text. Raises RunFolderError when the folder does not hold it."""
-        key = bytes.fromhex(digest)
+        """The text. Raises RunFolderError where it is missing or is another, ValueError for no address."""
+        try:
+            key = bytes.fromhex(digest)
+        except (ValueError, TypeError):
+            raise ValueError(f"{digest!r:.80} is no address of a text") from None
         if key not in self._offsets:
             self._index()
         try:
             offset = self._offsets[key]
         except KeyError:
             raise RunFolderError(f"{str(self._path)!r} does not hold the text {digest!r}") from None
-        with self._path.open("rb") as file:
-            file.seek(offset)
-            line = file.readline()
         try:
-            text: str = json.loads(line)[1]
-        except ValueError as error:
+            with self._path.open("rb") as file:
+                file.seek(offset)
+                line = file.readline()
+            _, text = json.loads(line)
+            if not isinstance(text, str) or text_digest(text) != digest:
+                raise ValueError("it is not the text of this address")
+        except (OSError, ValueError, TypeError, RecursionError) as error:
             raise RunFolderError(f"the text {digest!r} in {str(self._path)!r} is damaged: {error}") from error
         return text
 
     def _index(self) -> None:
         if not self._path.exists() or os.path.getsize(self._path) == self._indexed:
             return
-        with self._path.open("rb") as file:
+        with reading(self._path) as file:
             file.seek(self._indexed)
             for line in file:
                 if not line.endswith(b"\n"):

@@ -6,12 +6,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
+from math import isfinite
 
 from perdure.agent import Agent
 from perdure.environment import Environment
 from perdure.errors import ConfigError
 from perdure.session import PastSessions, Session
 from perdure.types import JSON
+
+_DEEPEST = 200
+"""Levels of lists and objects that a state may have; what is deeper, or holds itself, is never read back."""
 
 
 class Step(StrEnum):
@@ -62,7 +66,8 @@ class Callback:
 
     State that must survive a crash: `on_state_save` returns what changed in this task (committed in the same
     append as the session), `snapshot_state` returns everything (written every `snapshot_every` tasks), and
-    `restore_state` gets the newest snapshot with the deltas after it. All three speak JSON.
+    `restore_state` gets the newest snapshot with the deltas after it. All three speak JSON: what would not
+    come back as it was (a set, NaN, a key that is no string) stops the run with ConfigError.
     """
 
     name: str = ""
@@ -150,6 +155,8 @@ class CallbackList:
         for name, callback in self._callbacks.items():
             with _blamed(name, event):
                 answer = ask(callback)
+                if (lost := _beyond_json(answer)) is not None:
+                    raise ConfigError(f"callback {name!r}: {event} returned what JSON cannot hold: {lost}")
             if answer is not None:
                 found[name] = answer
         return found
@@ -163,6 +170,28 @@ def _blamed(name: str, event: str) -> Iterator[None]:
     except Exception as error:
         error.add_note(f"raised by the callback {name!r} in {event}")
         raise
+
+
+def _beyond_json(state: object) -> str | None:
+    """The first part of a state that would not come back from JSON as it was; a tuple may become a list."""
+    waiting: list[tuple[str, object, int]] = [("state", state, 0)]
+    while waiting:
+        where, value, depth = waiting.pop()
+        if depth > _DEEPEST:
+            return f"{where[:60]}… is nested more than {_DEEPEST} levels deep"
+        if isinstance(value, dict):
+            for key, item in value.items():
+                if not isinstance(key, str):
+                    return f"{where} has the key {key!r:.80}; keys are strings"
+                waiting.append((f"{where}[{key!r}]", item, depth + 1))
+        elif isinstance(value, list | tuple):
+            waiting.extend((f"{where}[{i}]", item, depth + 1) for i, item in enumerate(value))
+        elif isinstance(value, float):
+            if not isfinite(value):
+                return f"{where} is {value!r}"
+        elif value is not None and not isinstance(value, str | int):
+            return f"{where} is {value!r:.80} of type {type(value).__name__!r}"
+    return None
 
 
 def snake_case(name: str) -> str:

@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 
 from perdure.errors import Divergence, ModelError
 from perdure.model import Outcome
-from perdure.storage import AppendLog
+from perdure.storage import AppendLog, parse_object
 from perdure.types import (
     JSON,
     Completion,
@@ -178,15 +178,17 @@ class Journal:
         lines = self._lines()
         offset = 0
         try:
-            found: dict[str, JSON] = json.loads(lines[0][1]) if lines else {}
+            found = parse_object(lines[0][1]) if lines else {}
             if not header.items() <= found.items():
                 return None
+            _check_counts(found)
             for offset, line in lines[1:]:
-                fields = json.loads(line)
+                fields = parse_object(line)
                 if "restarts" in fields:
+                    _check_counts(fields)
                     found.update(fields)
                 else:
-                    self._owed.append(_Owed(offset, fields["at"], _event(fields)))
+                    self._owed.append(_Owed(offset, _number(fields["at"]), _event(fields)))
         except (ValueError, KeyError, TypeError, AttributeError):
             # A line that a crash of the machine left unreadable: what follows it is owed again.
             self._log.truncate(offset)
@@ -268,6 +270,19 @@ def _call_line(event: CallEvent) -> dict[str, JSON]:
     }
 
 
+def _check_counts(fields: dict[str, JSON]) -> None:
+    """Raise ValueError unless the counts that a line may hold are whole numbers."""
+    for key in ("restarts", "divergences"):
+        if not isinstance(fields.get(key, 0), int):
+            raise ValueError(f"{key!r} cannot be {fields[key]!r:.80}")
+
+
+def _number(value: JSON) -> float:
+    if not isinstance(value, int | float):
+        raise ValueError(f"{value!r:.80} is no number")
+    return value
+
+
 def _event(fields: dict[str, JSON]) -> Event:
     if "observation" in fields:
         return ObservationEvent(fields["observation"], fields["accepted"], SessionStatus(fields["status"]))
@@ -276,7 +291,7 @@ def _event(fields: dict[str, JSON]) -> Event:
         fields["model"],
         fields["request"],
         decode_outcome(fields["outcome"]),
-        fields["seconds"],
+        _number(fields["seconds"]),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import get_args
+from typing import TypeAlias, get_args
 
 from perdure.errors import ModelError
 from perdure.journal import CallEvent, decode_outcome, encode_outcome
@@ -55,6 +55,64 @@ def encode_session(
         "trace": session.trace,
         "callbacks": dict(deltas),
     }
+
+
+_Kind: TypeAlias = type | tuple[type, ...]
+_SESSION: Mapping[str, _Kind] = {
+    "index": int,
+    "task": str,
+    "sample": int,
+    "status": str,
+    "outcome": str,
+    "reward": (int, float),
+    "detail": dict,
+    "finish_reason": str,
+    "turns": int,
+    "goal": str,
+    "experience": list,
+    "history": list,
+    "interactions": list,
+    "calls": list,
+    "trace": object,
+    "callbacks": dict,
+}
+_LEDGER: Mapping[str, _Kind] = {
+    "index": int,
+    "seconds": (int, float),
+    "restarts": int,
+    "divergences": int,
+    "calls": list,
+}
+_INTERACTION: Mapping[str, _Kind] = {
+    "accepted": bool,
+    "done": bool,
+    "reason": str,
+    "reward": (int, float),
+}
+_CHARGE: tuple[_Kind, ...] = (str, str, str, int, int, int, int, (int, float))
+
+
+def check_session(record: Mapping[str, JSON]) -> None:
+    """Raise ValueError for a line of `sessions.jsonl` that lacks a key or holds a value of another type."""
+    _check(record, _SESSION)
+
+
+def check_ledger(line: Mapping[str, JSON]) -> None:
+    """Raise ValueError for a line of `ledger.jsonl` that lacks a key or holds a value of another type."""
+    _check(line, _LEDGER)
+    for row in line["calls"]:
+        if not (isinstance(row, list) and len(row) == len(_CHARGE)):
+            raise ValueError(f"a row of 'calls' is {row!r:.80}")
+        if not all(isinstance(value, kind) for value, kind in zip(row, _CHARGE, strict=True)):
+            raise ValueError(f"a row of 'calls' is {row!r:.80}")
+
+
+def _check(fields: Mapping[str, JSON], kinds: Mapping[str, _Kind]) -> None:
+    for key, kind in kinds.items():
+        if key not in fields:
+            raise ValueError(f"it has no key {key!r}")
+        if not isinstance(fields[key], kind):
+            raise ValueError(f"{key!r} cannot be {fields[key]!r:.80}")
 
 
 def decode_slim(record: Mapping[str, JSON]) -> SessionRecord:
@@ -164,6 +222,7 @@ def _encode_interaction(item: Interaction, put: Put) -> dict[str, JSON]:
 
 
 def _decode_interaction(item: Mapping[str, JSON], get: Get) -> Interaction:
+    _check(item, _INTERACTION)
     return Interaction(
         get(item["action"]),
         Observation(

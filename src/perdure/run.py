@@ -57,7 +57,10 @@ class Run:
     @property
     def environment_version(self) -> str:
         """The version of the environment that the sessions were played in."""
-        version: str = self._recorded["identity"]["environment_version"]
+        version = self._recorded["identity"].get("environment_version")
+        if not isinstance(version, str):
+            path = self.folder / "config.toml"
+            raise RunFolderError(f"{str(path)!r} does not say 'recorded.identity.environment_version'")
         return version
 
     @property
@@ -75,12 +78,17 @@ class Run:
         """The environment's metrics; empty while the run is unfinished."""
         path = self.folder / "metrics.json"
         try:
-            body: dict[str, JSON] = json.loads(path.read_text("utf-8"))
+            body = json.loads(path.read_text("utf-8"))
         except FileNotFoundError:
             return {}
-        except ValueError as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise RunFolderError(f"{str(path)!r} cannot be read: {error}") from error
-        metrics: dict[str, JSON] = body["environment"]
+        metrics = body.get("environment") if isinstance(body, dict) else None
+        if not isinstance(metrics, dict):
+            raise RunFolderError(f"{str(path)!r} cannot be read: it has no table 'environment'")
+        for key, value in metrics.items():
+            if not isinstance(value, int | float):
+                raise RunFolderError(f"{str(path)!r} cannot be read: {key!r} is {value!r:.80}, not a number")
         return metrics
 
     def records(self) -> Iterator[SessionRecord]:

@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 
-from perdure.config import RunConfig, config_hash, flatten
+from pydantic import ValidationError
+
+from perdure.config import RunConfig, config_hash, explain, flatten
 from perdure.errors import RunFolderError
 from perdure.storage import replace_atomically
 from perdure.types import JSON
@@ -17,6 +19,7 @@ from perdure.types import JSON
 CONFIG_FILE = "config.toml"
 _META = "recorded"
 """Table of `config.toml` that is not configuration: hash, versions, base folder, identity."""
+_RECORDED = {"hash": str, "base": str, "identity": dict, "planned": int}
 
 
 def default_folder(name: str, digest: str) -> Path:
@@ -57,15 +60,28 @@ def read_config(folder: Path) -> tuple[RunConfig, dict[str, JSON]]:
     path = folder / CONFIG_FILE
     try:
         data = tomllib.loads(path.read_text("utf-8"))
-        recorded = data.pop(_META)
+        recorded = data.pop(_META, None)
+        _check_recorded(recorded)
         return RunConfig.model_validate(data), recorded
     except FileNotFoundError:
         raise RunFolderError(f"{str(folder)!r} is not a run folder: it has no {CONFIG_FILE}") from None
     except OSError as error:
         raise RunFolderError(f"{str(path)!r} cannot be read: {error.strerror or error}") from error
-    except (KeyError, ValueError) as error:
-        first = str(error).splitlines()[0]
-        raise RunFolderError(f"{str(path)!r} cannot be read: {first}") from error
+    except ValidationError as error:
+        raise RunFolderError(f"{str(path)!r} cannot be read: {explain(error, RunConfig)}") from error
+    except (ValueError, RecursionError) as error:
+        raise RunFolderError(f"{str(path)!r} cannot be read: {error}") from error
+
+
+def _check_recorded(recorded: JSON) -> None:
+    """Raise ValueError unless what a run folder needs of itself is there."""
+    if not isinstance(recorded, dict):
+        raise ValueError(f"it has no table [{_META}]")
+    for key, kind in _RECORDED.items():
+        if key not in recorded:
+            raise ValueError(f"{_META}.{key}: missing")
+        if not isinstance(recorded[key], kind):
+            raise ValueError(f"{_META}.{key}: cannot be {recorded[key]!r:.80}")
 
 
 def check_identity(folder: Path, identity: Mapping[str, JSON]) -> None:

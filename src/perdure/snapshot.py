@@ -13,8 +13,9 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager, suppress
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import overload
 
@@ -25,6 +26,8 @@ from perdure.model import CallCharge
 from perdure.records import (
     SCHEMA_VERSION,
     RecordedCall,
+    check_ledger,
+    check_session,
     decode_calls,
     decode_past,
     decode_slim,
@@ -32,7 +35,16 @@ from perdure.records import (
     encode_session,
 )
 from perdure.session import PastSession, PastSessions, Session, SessionRecord
-from perdure.storage import AppendLog, FolderLock, line_offsets, replace_atomically
+from perdure.storage import (
+    AppendLog,
+    FolderLock,
+    is_sealed,
+    line_offsets,
+    parse_object,
+    reading,
+    replace_atomically,
+    seal,
+)
 from perdure.types import JSON
 
 __all__ = ["Journal", "RunReader", "RunStore", "Snapshots"]
@@ -44,9 +56,9 @@ class RunReader(PastSessions):
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._path = folder / "sessions.jsonl"
-        self._offsets = array("Q", line_offsets(self._path))
+        self._offsets = _committed_lines(self._path)
         self._blobs = BlobReader(folder / "blobs")
-        self._ledger_offsets: array[int] | None = None
+        self._ledger = _Ledger(folder / "ledger.jsonl")
         self._past = lru_cache(maxsize=64)(self._read_past)
 
     def __len__(self) -> int:
@@ -64,15 +76,19 @@ class RunReader(PastSessions):
         return self._past(index % len(self))
 
     def line(self, index: int) -> dict[str, JSON]:
-        """One committed line as it is. Raises RunFolderError for a damaged one."""
-        with self._path.open("rb") as file:
-            file.seek(self._offsets[index])
-            text = file.readline()
-        line = _parsed(text, self._path, index)
-        if line["v"] > SCHEMA_VERSION:
-            raise RunFolderError(
-                f"{str(self._path)!r} has schema {line['v']}, this version reads {SCHEMA_VERSION}"
-            )
+        """One committed line as it is, its seal aside. Raises RunFolderError for a damaged one."""
+        index = range(len(self))[index]
+        text = _line_at(self._path, self._offsets[index])
+        with self._blamed(index):
+            sealed = is_sealed(text)
+            line = parse_object(text)
+            _refuse_newer(line, self._path)
+            if not sealed:
+                raise ValueError("it is not what was written: its crc differs")
+            del line["crc"]
+            check_session(line)
+            if line["index"] != index:
+                raise ValueError(f"it holds session {line['index']} instead of {index}")
         return line
 
     def lines(self, start: int = 0) -> Iterator[dict[str, JSON]]:
@@ -81,51 +97,103 @@ class RunReader(PastSessions):
 
     def records(self) -> Iterator[SessionRecord]:
         """Slim results, in order; no texts are read."""
-        return (decode_slim(line) for line in self.lines())
+        for index, line in enumerate(self.lines()):
+            with self._blamed(index):
+                record = decode_slim(line)
+            yield record
 
     def calls(self, index: int) -> Iterator[RecordedCall]:
         """The model calls of one session, with exact prompts and the usage that the ledger tells."""
-        return decode_calls(self.line(index), self._blobs.get, self._charges(index))
+        line = self.line(index)
+        with self._blamed(index):
+            yield from decode_calls(line, self._blobs.get, self._ledger.charges(line["index"]))
 
     def ledger(self) -> Iterator[dict[str, JSON]]:
-        """Token and time lines of the committed sessions."""
-        path = self.folder / "ledger.jsonl"
-        if not path.exists():
-            return
-        with path.open("rb") as file:
-            for number, text in enumerate(file):
-                if text.endswith(b"\n") and (line := _parsed(text, path, number))["index"] < len(self):
-                    yield line
-
-    def _charges(self, index: int) -> list[list[JSON]]:
-        """The ledger's rows of one session; none where the ledger lost it. Lines are found by position."""
-        if self._ledger_offsets is None or index >= len(self._ledger_offsets):
-            self._ledger_offsets = array("Q", line_offsets(self.folder / "ledger.jsonl"))
-        # A line may be missing, never one too many before it: look at the place and downwards.
-        for position in range(min(index, len(self._ledger_offsets) - 1), -1, -1):
-            with (self.folder / "ledger.jsonl").open("rb") as file:
-                file.seek(self._ledger_offsets[position])
-                line = _parsed(file.readline(), self.folder / "ledger.jsonl", position)
-            if line["index"] <= index:
-                return list(line["calls"]) if line["index"] == index else []
-        return []
+        """Token and time lines of the committed sessions; one that cannot be read is lost: passed over."""
+        return (line for line in self._ledger.lines() if line["index"] < len(self))
 
     def _read_past(self, index: int) -> PastSession:
-        return decode_past(self.line(index), self._blobs.get)
+        line = self.line(index)
+        with self._blamed(index):
+            return decode_past(line, self._blobs.get)
 
     def _committed(self, offset: int) -> None:
         self._offsets.append(offset)
 
+    @contextmanager
+    def _blamed(self, index: int) -> Iterator[None]:
+        """What cannot be decoded is damage of this line, and is told in one line."""
+        try:
+            yield
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+            what = f"it has no key {error}" if isinstance(error, KeyError) else error
+            raise RunFolderError(f"line {index + 1} of {str(self._path)!r} is damaged: {what}") from error
 
-def _parsed(text: bytes, path: Path, index: int) -> dict[str, JSON]:
-    """One line of a log. Raises RunFolderError, which names it, when it is damaged."""
+
+class _Ledger:
+    """Lines of tokens and times. They are no commits and are not synced: one that cannot be read is lost."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._places: dict[int, int] = {}
+        self._scanned = 0
+
+    def lines(self) -> Iterator[dict[str, JSON]]:
+        """Every line that can be read."""
+        return (line for text in self._texts(0) if (line := _ledger_line(text)) is not None)
+
+    def charges(self, index: int) -> list[list[JSON]]:
+        """The rows of one session; none where its line is lost."""
+        if index not in self._places:
+            for text in self._texts(self._scanned):
+                if (found := _ledger_line(text)) is not None:
+                    self._places[found["index"]] = self._scanned
+                self._scanned += len(text)
+        if index not in self._places:
+            return []
+        line = _ledger_line(_line_at(self._path, self._places[index]))
+        return list(line["calls"]) if line is not None else []
+
+    def _texts(self, start: int) -> Iterator[bytes]:
+        """The complete lines from a byte offset on."""
+        if not self._path.exists():
+            return
+        with reading(self._path) as file:
+            file.seek(start)
+            yield from (text for text in file if text.endswith(b"\n"))
+
+
+def _ledger_line(text: bytes) -> dict[str, JSON] | None:
     try:
-        line = json.loads(text)
-        if not isinstance(line, dict):
-            raise ValueError("it holds no object")
-    except ValueError as error:
-        raise RunFolderError(f"line {index + 1} of {str(path)!r} is damaged: {error}") from error
+        line = parse_object(text)
+        check_ledger(line)
+    except ValueError:
+        return None
     return line
+
+
+def _line_at(path: Path, offset: int) -> bytes:
+    with reading(path) as file:
+        file.seek(offset)
+        return file.readline()
+
+
+def _committed_lines(path: Path) -> array[int]:
+    """Offsets of the complete lines; a damaged last one is none: the machine died while it was written.
+
+    A line of a newer version is nobody's damage. Raises RunFolderError for it.
+    """
+    offsets = array("Q", line_offsets(path))
+    if offsets and not is_sealed(last := _line_at(path, offsets[-1])):
+        with suppress(ValueError):
+            _refuse_newer(parse_object(last), path)
+        offsets.pop()
+    return offsets
+
+
+def _refuse_newer(line: Mapping[str, JSON], path: Path) -> None:
+    if isinstance(line.get("v"), int) and line["v"] > SCHEMA_VERSION:
+        raise RunFolderError(f"{str(path)!r} has schema {line['v']}, this version reads {SCHEMA_VERSION}")
 
 
 class Snapshots:
@@ -139,7 +207,7 @@ class Snapshots:
     def write(self, tasks: int, states: Mapping[str, JSON]) -> None:
         """Keep the state after `tasks` committed tasks. Raises StorageError."""
         body = {"v": SCHEMA_VERSION, "tasks": tasks, "callbacks": states}
-        replace_atomically(self._folder / f"{tasks:08d}.json", json.dumps(body))
+        replace_atomically(self._folder / f"{tasks:08d}.json", seal(body))
         for old in sorted(self._folder.glob("*.json"))[:-2]:
             old.unlink(missing_ok=True)
 
@@ -147,12 +215,13 @@ class Snapshots:
         """The last readable state that is not ahead of `tasks` commits: (its task count, states)."""
         for path in sorted(self._folder.glob("*.json"), reverse=True):
             try:
-                body = json.loads(path.read_text("utf-8"))
-                if body["tasks"] <= tasks:
-                    return body["tasks"], body["callbacks"]
-            except (ValueError, KeyError, TypeError):
-                # Damaged: an older one and the deltas after it say the same.
+                text = path.read_bytes()
+                body = parse_object(text) if is_sealed(text) else {}
+            except (OSError, ValueError):
                 continue
+            # A damaged one is passed over: an older one and the deltas after it say the same.
+            if body and body["tasks"] <= tasks:
+                return body["tasks"], body["callbacks"]
         return 0, {}
 
 
@@ -168,7 +237,7 @@ class RunStore:
             opened.callback(lock.release)
             self._sessions = AppendLog(folder / "sessions.jsonl")
             opened.callback(self._sessions.close)
-            self._drop_unreadable_tail()
+            self._drop_damaged_tail()
             self._ledger = AppendLog(folder / "ledger.jsonl")
             opened.callback(self._ledger.close)
             self._blobs = BlobWriter(folder / "blobs")
@@ -205,7 +274,7 @@ class RunStore:
         )
         self._ledger.append(json.dumps(ledger, separators=(",", ":")))
         try:
-            offset = self._sessions.append(json.dumps(record, separators=(",", ":")), sync=self._fsync)
+            offset = self._sessions.append(seal(record), sync=self._fsync)
         except BaseException:
             self._ledger.truncate(ledger_end)
             raise
@@ -230,28 +299,19 @@ class RunStore:
         """Close the files and let another process in. Idempotent."""
         self._opened.close()
 
-    def _drop_unreadable_tail(self) -> None:
+    def _drop_damaged_tail(self) -> None:
         """A crash of the machine may leave a last line of garbage: that task is owed again."""
         path = self.folder / "sessions.jsonl"
-        last = None
-        for last in line_offsets(path):  # noqa: B007 - only the last one is wanted
-            pass
-        if last is None:
-            return
-        with path.open("rb") as file:
-            file.seek(last)
-            try:
-                json.loads(file.readline())
-            except ValueError:
-                self._sessions.truncate(last)
+        kept = len(_committed_lines(path))
+        damaged = next(islice(line_offsets(path), kept, None), None)
+        if damaged is not None:
+            self._sessions.truncate(damaged)
 
     def _drop_uncommitted_ledger(self) -> None:
         """A crash between the two appends of a commit leaves a line too many: that task is owed again."""
         path = self.folder / "ledger.jsonl"
-        offsets = list(line_offsets(path))
-        with path.open("rb") as file:
-            while offsets:
-                file.seek(offsets[-1])
-                if _parsed(file.readline(), path, len(offsets) - 1)["index"] < len(self.past):
-                    return
-                self._ledger.truncate(offsets.pop())
+        for offset in reversed(array("Q", line_offsets(path))):
+            line = _ledger_line(_line_at(path, offset))
+            if line is not None and line["index"] < len(self.past):
+                return
+            self._ledger.truncate(offset)

@@ -1,16 +1,22 @@
-"""Files that survive a crash: append-only logs, atomic replacement, and the lock on a run folder."""
+"""Files that survive a crash: append-only logs, sealed lines, atomic replacement, the lock on a folder."""
 
 from __future__ import annotations
 
+import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from hashlib import blake2b
 from pathlib import Path
+from typing import BinaryIO
 
 from perdure.errors import RunFolderError, StorageError
+from perdure.types import JSON
 
 _CHUNK = 1 << 20
+_SEAL = b',"crc":"'
+_SEAL_SIZE = len(_SEAL) + 16 + len(b'"}')
 
 
 @contextmanager
@@ -89,6 +95,34 @@ class AppendLog:
         return end
 
 
+def seal(fields: Mapping[str, JSON]) -> str:
+    """An object as a line that checks itself: its last key, `crc`, is BLAKE2b over what stands before it."""
+    body = json.dumps(fields, separators=(",", ":"))[:-1]
+    return f'{body}{_SEAL.decode()}{_crc(body.encode("ascii"))}"}}'
+
+
+def is_sealed(line: bytes) -> bool:
+    """Whether a line is as `seal` wrote it: a slice and a hash, nothing is parsed."""
+    text = line.rstrip(b"\n")
+    body = text[:-_SEAL_SIZE]
+    return text[-_SEAL_SIZE:] == _SEAL + _crc(body).encode("ascii") + b'"}'
+
+
+def parse_object(text: bytes | str) -> dict[str, JSON]:
+    """A JSON object. Raises ValueError for anything else, nested too deeply included."""
+    try:
+        found = json.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    if not isinstance(found, dict):
+        raise ValueError("it holds no object")
+    return found
+
+
+def _crc(body: bytes) -> str:
+    return blake2b(body, digest_size=8).hexdigest()
+
+
 def line_offsets(path: Path) -> Iterator[int]:
     """Offsets of the complete lines of a file, read in chunks; nothing for a file that does not exist.
 
@@ -106,6 +140,16 @@ def line_offsets(path: Path) -> Iterator[int]:
                 position += len(chunk)
     except FileNotFoundError:
         return
+    except OSError as error:
+        raise RunFolderError(f"cannot read {str(path)!r}: {error.strerror or error}") from error
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[BinaryIO]:
+    """An open file. Raises RunFolderError for one that cannot be read: a directory, a forbidden one."""
+    try:
+        with path.open("rb") as file:
+            yield file
     except OSError as error:
         raise RunFolderError(f"cannot read {str(path)!r}: {error.strerror or error}") from error
 

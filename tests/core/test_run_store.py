@@ -16,7 +16,7 @@ from perdure.agent import ContextView
 from perdure.callback import Callback, CallbackContext
 from perdure.controller import Limits, Trial
 from perdure.environments.counter import CounterEnvironment
-from perdure.errors import PerdureError, RunFolderError
+from perdure.errors import RunFolderError
 from perdure.history import InteractionHistory
 from perdure.journal import Journal
 from perdure.model import CallCharge, LanguageModel, request_digest, request_options
@@ -197,7 +197,7 @@ def test_a_torn_last_line_of_any_file_is_owed_again(tmp_path: Path, name: str, t
     assert len((folder / "ledger.jsonl").read_bytes().splitlines()) == 3
 
 
-@pytest.mark.parametrize("garbage", [b"\0\0\0", b"{]", b'{"v":1,"ind'])
+@pytest.mark.parametrize("garbage", [b"\0\0\0", b"{]", b'{"v":1,"ind', b"5", b"", b"{}"])
 def test_a_last_line_of_garbage_is_owed_again(tmp_path: Path, garbage: bytes) -> None:
     whole = finished(tmp_path)
     path = tmp_path / "sessions.jsonl"
@@ -207,35 +207,6 @@ def test_a_last_line_of_garbage_is_owed_again(tmp_path: Path, garbage: bytes) ->
     finished(tmp_path)
     assert path.read_bytes() == before
     assert len(list(whole.ledger())) == 3
-
-
-@pytest.mark.parametrize("garbage", [b"\0\0\0", b"{]", b"5", b""])
-def test_a_damaged_line_in_the_middle_is_one_clear_error(tmp_path: Path, garbage: bytes) -> None:
-    finished(tmp_path)
-    for name in ("sessions.jsonl", "ledger.jsonl"):
-        path = tmp_path / name
-        before = path.read_bytes()
-        lines = before.splitlines()
-        path.write_bytes(b"\n".join([lines[0], garbage, lines[2]]) + b"\n")
-        reader = RunReader(tmp_path)
-        with pytest.raises(RunFolderError, match=r"line 2 of '.*' is damaged: ") as caught:
-            list(reader.records() if name == "sessions.jsonl" else reader.ledger())
-        assert "\n" not in str(caught.value)
-        assert name in str(caught.value)
-        if name == "sessions.jsonl":
-            assert reader[0].record.correct
-            assert reader[2].record.correct
-            with pytest.raises(RunFolderError, match="is damaged"):
-                finished(tmp_path)
-        path.write_bytes(before)
-
-
-def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
-    finished(tmp_path, 1)
-    path = tmp_path / "sessions.jsonl"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "v": 2}) + "\n")
-    with pytest.raises(RunFolderError, match="has schema 2, this version reads 1"):
-        list(RunReader(tmp_path).records())
 
 
 def test_a_ledger_line_without_its_commit_is_dropped(tmp_path: Path) -> None:
@@ -366,18 +337,6 @@ def test_the_ledger_says_who_paid_what(tmp_path: Path) -> None:
 def test_the_journal_is_empty_after_a_commit(tmp_path: Path) -> None:
     finished(tmp_path)
     assert (tmp_path / "journal.jsonl").read_bytes() == b""
-
-
-def test_a_delta_that_is_no_json_commits_nothing(tmp_path: Path) -> None:
-    class Wrong(Callback):
-        def on_state_save(self, ctx: CallbackContext) -> JSON:
-            return {1, 2}
-
-    with pytest.raises((TypeError, PerdureError), match="not JSON serializable"):
-        play(tmp_path, [DONE], [Wrong()], tasks=1)
-    assert (tmp_path / "sessions.jsonl").read_bytes() == b""
-    assert (tmp_path / "ledger.jsonl").read_bytes() == b""
-    assert len(play(tmp_path, [DONE], tasks=1)) == 1
 
 
 def test_a_view_shows_experience_after_the_instructions() -> None:

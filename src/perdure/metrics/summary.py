@@ -32,6 +32,8 @@ class RunSummary:
     divergences: int = 0
     tokens: Mapping[str, TokenTotals] = field(default_factory=dict)
     """Totals by caller."""
+    unaccounted: int = 0
+    """Sessions whose ledger line is lost: seconds and tokens are those of the others."""
 
     @property
     def rate(self) -> float:
@@ -61,8 +63,9 @@ def summarise(records: Iterable[SessionRecord], ledger: Iterable[Mapping[str, JS
         statuses[str(record.status)] += 1
         outcomes[str(record.outcome)] += 1
     tokens: dict[str, TokenTotals] = {}
-    seconds, restarts, divergences = 0.0, 0, 0
+    seconds, restarts, divergences, accounted = 0.0, 0, 0, 0
     for line in ledger:
+        accounted += 1
         seconds += line["seconds"]
         restarts += line["restarts"]
         divergences += line["divergences"]
@@ -81,4 +84,5 @@ def summarise(records: Iterable[SessionRecord], ledger: Iterable[Mapping[str, JS
         restarts,
         divergences,
         tokens,
+        max(0, sessions - accounted),
     )
