@@ -5,7 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from perdure.storage import seal
+from perdure.types import JSON
 from tests.cli.conftest import Perdure
+
+
+def rewrite(sessions: Path, lines: list[JSON]) -> None:
+    """Put other facts on record, each line sealed again."""
+    unsealed = [{key: value for key, value in line.items() if key != "crc"} for line in lines]
+    sessions.write_text("".join(seal(line) + "\n" for line in unsealed))
 
 
 def test_a_run_reproduces(perdure: Perdure) -> None:
@@ -25,7 +33,7 @@ def test_a_changed_record_is_named_with_both_texts(perdure: Perdure) -> None:
     lines = [json.loads(line) for line in sessions.read_text().splitlines()]
     lines[4]["interactions"][0]["accepted"] = False
     lines[5]["outcome"] = "incorrect"
-    sessions.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    rewrite(sessions, lines)
     result = perdure("replay", "out")
     assert result.exit_code == 1
     rows = [line.split() for line in result.stdout.splitlines()]
@@ -88,7 +96,8 @@ def test_differences_of_several_runs_stand_under_their_folder(perdure: Perdure) 
     for folder in ("one", "two"):
         perdure("run", "counter.toml", "-q", "--out", folder)
     sessions = Path("two/sessions.jsonl")
-    sessions.write_text(sessions.read_text().replace('"correct"', '"incorrect"'))
+    changed = sessions.read_text().replace('"correct"', '"incorrect"')
+    rewrite(sessions, [json.loads(line) for line in changed.splitlines()])
     lines = perdure("replay", "one", "two").stdout.splitlines()
     assert lines[0].startswith("one: 6/6")
     assert lines[1].startswith("two: first differences")
