@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from types import FrameType
 from typing import Any
 
@@ -80,12 +81,14 @@ def test_no_word_is_cut_in_half(most: int) -> None:
 
 
 def calls_of(work: Callable[[], object]) -> Counter[str]:
-    """How often each function was called."""
+    """How often each function was called, and functions of C under the empty name."""
     counts: Counter[str] = Counter()
 
     def count(frame: FrameType, event: str, argument: Any) -> None:
         if event == "call":
             counts[frame.f_code.co_name] += 1
+        elif event == "c_call":
+            counts[""] += 1
 
     before = sys.getprofile()
     sys.setprofile(count)
@@ -106,6 +109,18 @@ def test_a_huge_reply_is_scanned_once_and_few_of_its_objects_are_read(reply: str
     assert counts["_balanced"] == 1
     assert counts["read_object"] <= 1 + 16 + 16
     assert calls_of(lambda: answer_text(reply))["_balanced"] == 1
+
+
+def test_flat_objects_in_a_row_are_not_visited_one_by_one() -> None:
+    for reply in ("{}" * 300_000, 'then {"a": "}"}\n' * 100_000):
+        assert calls_of(partial(answer_text, reply))[""] < 1_000
+
+
+def test_the_last_of_many_objects_is_the_answer_whatever_stands_between() -> None:
+    answer = '{"state_patch": {"a": {}}, "action": "go"}'
+    for aside in ("{} " * 40, '{"a": {}} ' * 40, '{"}": 1} {"b": {"c": {}}} ' * 40):
+        found = extract(f"{aside}{answer}{{}}", max_chars=10_000, max_depth=8)
+        assert found.text == answer
 
 
 @given(st.text(st.characters()))

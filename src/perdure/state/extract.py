@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
@@ -22,6 +23,9 @@ _FENCE = re.compile(r"^[ \t]*+```([^\n`]*+)$", re.MULTILINE)
 # The next brace outside strings, or nothing before the end of the text. Possessive: it never backtracks, and
 # a match begins where the last one ended. A string ends at its quote or, broken, at the end of the line.
 _NEXT_BRACE = re.compile(r'(?:[^"{}]++|"(?:[^"\\\n]++|\\[^\n])*+\\?"?)*+([{}]?)')
+_FLAT = r'[^{]*+(\{(?:[^"{}]++|"(?:[^"\\\n]++|\\[^\n])*+\\?"?)*+\})'
+_FLAT_OBJECT = re.compile(_FLAT)
+_FLAT_OBJECTS = re.compile(f"(?:{_FLAT})++")
 _NEXT_BRACKET = re.compile(r'(?:[^"{}\[\]]++|"(?:[^"\\]++|\\.)*+"?)*+([{}\[\]]?)', re.DOTALL)
 _STRING_OR_COMMA = re.compile(r'"(?:[^"\\]++|\\.)*+"?|,(?=\s*+[}\]])', re.DOTALL)
 _ENVELOPE_START = re.compile(r'\{\s*+"(?:state_patch|action)"')
@@ -173,12 +177,20 @@ def _fences(reply: str) -> Iterator[tuple[str, str]]:
 def _balanced(text: str) -> tuple[list[tuple[int, int]], list[int]]:
     """Spans of balanced braces that no other such span holds, and braces that are never closed.
 
-    Quotes count only between braces.
+    Quotes count only between braces. Of objects in a row that hold no other, only the last candidates.
     """
     opened: list[int] = []
     spans: list[tuple[int, int]] = []
-    position = text.find("{")
-    while position >= 0:
+    position = 0
+    while True:
+        # Half a million objects in a row would be half a million steps of the loop below.
+        if flat := _FLAT_OBJECTS.match(text, position):
+            latest = deque(_FLAT_OBJECT.finditer(text, position, flat.end()), maxlen=_CANDIDATES)
+            spans += [match.span(1) for match in latest]
+            position = flat.end()
+        position = text.find("{", position)
+        if position < 0:
+            return spans, opened
         for match in _NEXT_BRACE.finditer(text, position):
             position = match.end()
             if match[1] == "{":
@@ -190,8 +202,6 @@ def _balanced(text: str) -> tuple[list[tuple[int, int]], list[int]]:
                 spans.append((start, position))
                 if not opened:
                     break
-        position = text.find("{", position)
-    return spans, opened
 
 
 def _depth_exceeds(text: str, limit: int) -> bool:
