@@ -202,7 +202,11 @@ def test_a_helper_whose_owner_is_gone_ends_in_silence() -> None:
     ours.close()
     with theirs:
         done = subprocess.run(
-            helper_command("spawner", setup), stdin=theirs, capture_output=True, text=True, timeout=20
+            helper_command("spawner", setup),
+            stdin=theirs.fileno(),
+            capture_output=True,
+            text=True,
+            timeout=20,
         )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 

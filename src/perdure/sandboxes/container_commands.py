@@ -146,6 +146,8 @@ def run_fresh(
             call.send(content + b"\0", _ENDING_SECONDS)
         end = call.follow(output, timeout, flood)
         if end in ("timeout", "flood"):
+            # First: an engine that waits for us to read tells no other call's end (Docker 20.10).
+            call.close()
             end_marked(api, container, mark)
         return _result(output, call.exit_code() if end == "gone" else end)
     finally:
@@ -172,6 +174,7 @@ class ContainerShell:
         end = call.follow(output, timeout, flood)
         if isinstance(end, int):
             return _result(output, end)
+        call.close()
         end_marked(self._api, self._container, self._mark)
         result = _result(output, call.exit_code() if end == "gone" else end)
         self.close()
