@@ -12,6 +12,7 @@ from perdure.errors import ConfigError, ModelError
 from perdure.model import LanguageModel
 from perdure.state.action import TextActions
 from perdure.state.agent_journal import AgentJournal
+from perdure.state.agent_options import check_options, check_text, check_whole, only_outcome
 from perdure.state.guards import Guards
 from perdure.state.journal import PatchJournal
 from perdure.state.patch import PatchLimits, PatchMode
@@ -19,7 +20,7 @@ from perdure.state.prompt import correction, cut_middle, step_message, system_me
 from perdure.state.runtime import StateRuntime
 from perdure.state.taxonomy import Failure
 from perdure.state.tools import FINISH, ToolCalls
-from perdure.types import JSON, Completion, Message, Request, Sampling, Usage
+from perdure.types import JSON, Message, Request, Sampling, Usage
 
 BEGINNING = "The work begins now."
 """The first observation of a run."""
@@ -71,7 +72,8 @@ class StateAgent:
     where the last one stopped, also after `kill -9`. A call that was under way is not repeated: the agent
     is told that its outcome is unknown.
 
-    Raises ConfigError, and ModelError or ModelUnavailable when the model cannot answer.
+    Raises ConfigError, and ModelError or ModelUnavailable when the model cannot answer; UsageError when it
+    returns anything but one outcome a request.
     """
 
     def __init__(
@@ -91,8 +93,18 @@ class StateAgent:
         sampling: Sampling | None = None,
         journal: str | Path | None = None,
     ) -> None:
-        if retries < 0:
-            raise ConfigError(f"retries must be at least 0, not {retries}")
+        check_options(
+            model=model,
+            instructions=instructions,
+            tools=tools,
+            retries=retries,
+            guards=guards,
+            limits=limits,
+            refusals=refusals,
+            max_observation=max_observation,
+            sampling=sampling,
+            journal=journal,
+        )
         self._model = model
         self._tools = ToolCalls(tools) if tools else None
         self._runtime = StateRuntime(
@@ -144,6 +156,9 @@ class StateAgent:
             raise ConfigError(
                 "run() needs tools; without them call step() and carry the actions out yourself"
             )
+        check_text("goal", goal)
+        check_text("observation", observation)
+        check_whole("max_steps", max_steps, least=0)
         if not self._running or goal != self._goal:
             self._begin(goal, observation)
         answer = ""
@@ -159,6 +174,7 @@ class StateAgent:
         Without tools, `accepted` says whether the action of the step before was carried out: only then does
         its patch change the state.
         """
+        check_text("observation", observation)
         self._settle(accepted=accepted, reason=observation, following=observation)
         self._number += 1
         action, failures = self._decide(observation)
@@ -212,10 +228,10 @@ class StateAgent:
             system_message(self._instructions, self._runtime.contract, self._goal),
             step_message(self._runtime.state_text, observation, correcting),
         )
-        outcome = self._model.generate([Request(messages, schema=self._schema, sampling=self._sampling)])[0]
+        request = Request(messages, schema=self._schema, sampling=self._sampling)
+        outcome = only_outcome(self._model.generate([request]), self._model)
         if isinstance(outcome, ModelError):
             raise outcome
-        assert isinstance(outcome, Completion)
         self.usage += outcome.usage
         return outcome.text
 

@@ -40,6 +40,7 @@ class AgentJournal:
 
     def __init__(self, path: Path, schema: StateSchema) -> None:
         self._path = path
+        _check_file(path)
         self.restored = self._read(schema)
         self._log = AppendLog(path)
         if self._log.end == 0:
@@ -97,6 +98,17 @@ class AgentJournal:
         except (KeyError, TypeError, ValueError) as error:
             raise ConfigError(f"journal = {str(self._path)!r} cannot be read: {error}") from error
         return restored
+
+
+def _check_file(path: Path) -> None:
+    """A device or a folder is no journal; the former may have no end."""
+    try:
+        if path.exists() and not path.is_file():
+            raise ConfigError(f"journal = {str(path)!r}: it is not a file")
+        if "\0" in str(path):
+            raise ConfigError(f"journal = {str(path)!r}: no file can have this name")
+    except OSError as error:
+        raise ConfigError(f"journal = {str(path)!r:.80}: {error.strerror}") from error
 
 
 def _replay(restored: Restored, line: Mapping[str, JSON]) -> None:

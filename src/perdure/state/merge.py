@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias, get_args
 
 from perdure.state.changes import same
 from perdure.state.paths import Path, pointer
@@ -11,6 +11,7 @@ from perdure.state.taxonomy import FailureClass, PatchRejected
 from perdure.types import JSON
 
 ListPolicy: TypeAlias = Literal["replace", "append", "union"]
+LIST_POLICIES: tuple[ListPolicy, ...] = get_args(ListPolicy)
 
 REPLACE = "$replace"
 """`{"$replace": true, "value": …}` puts a value in place of a whole container."""

@@ -23,6 +23,9 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "null": (type(None),),
 }
 
+TYPE_NAMES = tuple(_TYPES)
+"""The types of JSON Schema."""
+
 _UNCHECKED = {"type", "title", "description", "default", "examples"}
 """Keywords that say nothing about a scalar beyond its type."""
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
+from perdure.errors import ConfigError
 from perdure.state.action import ActionGrammar, TextActions
 from perdure.state.contract import contract
 from perdure.state.guards import Guards
@@ -58,6 +59,9 @@ class StateRuntime:
         limits: PatchLimits | None = None,
     ) -> None:
         self.schema = schema if isinstance(schema, StateSchema) else StateSchema(schema)
+        if patch_mode not in get_args(PatchMode):
+            choices = ", ".join(get_args(PatchMode))
+            raise ConfigError(f"patch_mode = {patch_mode!r:.80}; choose one of: {choices}")
         grammar = actions or TextActions()
         self._pipeline = PatchPipeline(
             self.schema, grammar, patch_mode, guards or Guards(), limits or PatchLimits()

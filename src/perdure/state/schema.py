@@ -7,18 +7,17 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from perdure.errors import ConfigError
-from perdure.state.merge import ListPolicy
+from perdure.state.merge import LIST_POLICIES, ListPolicy
 from perdure.state.nodes import ANYTHING, Node, Nodes, type_of
 from perdure.state.paths import Path
+from perdure.state.schema_check import read_json_schema
 from perdure.state.schema_file import load_schema_file
 from perdure.state.taxonomy import FailureClass, PatchRejected
-from perdure.state.validation import check_keywords, first_error
+from perdure.state.validation import first_error
 from perdure.types import JSON
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
-
-_POLICIES = ("replace", "append", "union")
 
 
 class StateSchema:
@@ -36,8 +35,7 @@ class StateSchema:
         self.model: type[BaseModel] | None = None
         """The pydantic model, where the schema is one."""
         if isinstance(source, Mapping):
-            self.json_schema: Node = source
-            check_keywords(source)
+            self.json_schema: Node = read_json_schema(source)
             self._complete: Callable[[JSON], dict[str, JSON]] = self._check_against_schema
         else:
             self.model, self.json_schema = _read_model(source)
@@ -102,9 +100,10 @@ class StateSchema:
                 todo += node
             elif isinstance(node, Mapping):
                 policy = node.get("merge", "replace")
-                if isinstance(policy, str) and policy not in _POLICIES:
+                # A mapping is the schema of a field that is called so.
+                if not isinstance(policy, Mapping) and policy not in LIST_POLICIES:
                     raise ConfigError(
-                        f"state_schema: merge = {policy!r}; choose one of: {', '.join(_POLICIES)}"
+                        f"state_schema: merge = {policy!r}; choose one of: {', '.join(LIST_POLICIES)}"
                     )
                 if node.get("uniqueItems") is True:
                     raise ConfigError("state_schema: a set has no order; use a list with merge = 'union'")

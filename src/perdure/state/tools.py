@@ -28,11 +28,11 @@ class Tool:
             raise ConfigError(
                 f"tools: {function!r} needs a name other than {FINISH!r}; give a plain function"
             )
+        if inspect.iscoroutinefunction(function):
+            raise ConfigError(f"tools: {self.name} is async; give a plain function")
         self.description = " ".join((inspect.getdoc(function) or "").split("\n\n")[0].split())
         self.function = function
-        self._arguments = _arguments_model(self.name, function)
-        self.schema: Node = self._arguments.model_json_schema()
-        """JSON Schema of the arguments."""
+        self._fields, self._arguments, self.schema = _arguments_model(self.name, function)
 
     def read_arguments(self, arguments: JSON) -> dict[str, Any]:
         """Validated arguments. Raises PatchRejected (`semantic`)."""
@@ -46,7 +46,7 @@ class Tool:
             raise PatchRejected(
                 FailureClass.SEMANTIC, "action", f"{self.name}: {place}: {first['msg']}."
             ) from error
-        return {name: getattr(valid, name) for name in type(valid).model_fields}
+        return {parameter: getattr(valid, field) for field, parameter in self._fields.items()}
 
     def signature(self) -> str:
         """One line for the prompt."""
@@ -115,20 +115,45 @@ class ToolCalls:
         return {"anyOf": [_without_references(call, definitions, 0) for call in calls]}
 
 
-def _arguments_model(name: str, function: Callable[..., Any]) -> type[BaseModel]:
-    from pydantic import ConfigDict, create_model
+def _arguments_model(
+    name: str, function: Callable[..., Any]
+) -> tuple[Mapping[str, str], type[BaseModel], Node]:
+    """Fields with the parameters they stand for, the model of the arguments, and its JSON Schema."""
+    from pydantic import BaseModel, ConfigDict, Field, PydanticUserError, create_model
 
-    hints = get_type_hints(function, include_extras=True)
+    names: dict[str, str] = {}
     fields: dict[str, Any] = {}
-    for parameter in inspect.signature(function).parameters.values():
+    for number, (parameter, hint) in enumerate(_parameters(name, function)):
+        default = ... if parameter.default is parameter.empty else parameter.default
+        field = parameter.name
+        if field.startswith("_") or hasattr(BaseModel, field):  # no field of a model may be called so
+            field = f"parameter_{number}"
+            fields[field] = (hint, Field(default, alias=parameter.name))
+        else:
+            fields[field] = (hint, default)
+        names[field] = parameter.name
+    config = ConfigDict(extra="forbid", protected_namespaces=())
+    try:
+        model: type[BaseModel] = create_model(name, __config__=config, **fields)
+        return names, model, model.model_json_schema()
+    except (PydanticUserError, NameError, TypeError) as error:
+        reason = " ".join(str(error).split("\n")[0].split())
+        raise ConfigError(f"tools: {name}: its annotations have no JSON Schema: {reason}") from error
+
+
+def _parameters(name: str, function: Callable[..., Any]) -> list[tuple[inspect.Parameter, Any]]:
+    """The parameters of a function and their annotations."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+        hints = get_type_hints(function, include_extras=True)
+    except (ValueError, TypeError, NameError, SyntaxError, AttributeError) as error:
+        raise ConfigError(f"tools: {name}: its annotations cannot be read: {error}") from error
+    for parameter in parameters:
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
             raise ConfigError(f"tools: {name}: {parameter} cannot be given by name")
         if parameter.name not in hints:
             raise ConfigError(f"tools: {name}: parameter {parameter.name!r} has no annotation")
-        default = ... if parameter.default is parameter.empty else parameter.default
-        fields[parameter.name] = (hints[parameter.name], default)
-    model: type[BaseModel] = create_model(name, __config__=ConfigDict(extra="forbid"), **fields)
-    return model
+    return [(parameter, hints[parameter.name]) for parameter in parameters]
 
 
 def _call_schema(name: str, arguments: Mapping[str, JSON]) -> dict[str, JSON]:

@@ -2,44 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 
-from perdure.errors import ConfigError
 from perdure.state.changes import same
 from perdure.state.nodes import Node, Nodes, json_type
 from perdure.state.paths import Path, pointer
+from perdure.state.patterns import matches
 from perdure.types import JSON
 
-_ANNOTATIONS = {
+ANNOTATIONS = {
     "$schema", "$id", "$defs", "definitions", "title", "description", "default", "examples", "merge",
     "format", "deprecated", "readOnly", "$comment",
 }  # fmt: skip
-_APPLIED = {"$ref", "anyOf", "oneOf", "allOf", "type", "enum", "const", "properties", "required"}
-_APPLIED |= {"additionalProperties", "items"}
+"""Keywords that say nothing about what is valid."""
 
-
-def check_keywords(schema: Node) -> None:
-    """Raise ConfigError for a keyword that would silently not be checked."""
-    known = _ANNOTATIONS | _APPLIED | set(_LIMITS)
-    todo: list[JSON] = [schema]
-    while todo:
-        node = todo.pop()
-        if isinstance(node, bool):
-            continue
-        unknown = sorted(set(node) - known)
-        if unknown:
-            choices = ", ".join(sorted(_APPLIED | set(_LIMITS)))
-            raise ConfigError(
-                f"state_schema: keyword {unknown[0]!r} is not supported; choose among: {choices}"
-            )
-        if len(node.get("allOf", [0])) != 1:
-            raise ConfigError("state_schema: 'allOf' is supported with one member only")
-        for key in ("anyOf", "oneOf", "allOf"):
-            todo += node.get(key, [])
-        for key in ("properties", "$defs", "definitions"):
-            todo += node.get(key, {}).values()
-        todo += [node[key] for key in ("additionalProperties", "items") if key in node]
+APPLIED = {"$ref", "anyOf", "oneOf", "allOf", "type", "enum", "const", "properties", "required"}
+APPLIED |= {"additionalProperties", "items"}
 
 
 def first_error(value: JSON, node: Node, nodes: Nodes, path: Path = ()) -> str | None:
@@ -62,7 +40,7 @@ def _option_error(value: JSON, node: Node, nodes: Nodes, path: Path) -> str | No
         return f"{pointer(path)} must be {node['const']!r}"
     if "enum" in node and not any(same(value, choice) for choice in node["enum"]):
         return f"{pointer(path)} must be one of {node['enum']!r}"
-    for keyword, limit in _LIMITS.items():
+    for keyword, limit in LIMITS.items():
         if keyword in node and not limit(value, node[keyword]):
             return f"{pointer(path)} breaks {keyword} = {node[keyword]!r}"
     if isinstance(value, dict):
@@ -104,14 +82,14 @@ def _number(value: JSON) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-_LIMITS: Mapping[str, Callable[[JSON, JSON], bool]] = {
+LIMITS: Mapping[str, Callable[[JSON, JSON], bool]] = {
     "minimum": lambda value, limit: not _number(value) or value >= limit,
     "maximum": lambda value, limit: not _number(value) or value <= limit,
     "exclusiveMinimum": lambda value, limit: not _number(value) or value > limit,
     "exclusiveMaximum": lambda value, limit: not _number(value) or value < limit,
     "minLength": lambda value, limit: not isinstance(value, str) or len(value) >= limit,
     "maxLength": lambda value, limit: not isinstance(value, str) or len(value) <= limit,
-    "pattern": lambda value, limit: not isinstance(value, str) or re.search(limit, value) is not None,
+    "pattern": lambda value, limit: not isinstance(value, str) or matches(limit, value),
     "minItems": lambda value, limit: not isinstance(value, list) or len(value) >= limit,
     "maxItems": lambda value, limit: not isinstance(value, list) or len(value) <= limit,
     "minProperties": lambda value, limit: not isinstance(value, dict) or len(value) >= limit,
