@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -243,6 +244,33 @@ def test_a_lost_machine_is_infrastructure_where_no_other_starts(make: Make) -> N
     environment._make_machine = no_machine
     with pytest.raises(EnvironmentUnavailable, match="died"):
         environment.interact(bash("true"))
+
+
+TAKE_OVER = """python3 - <<'PROGRAM'
+import ctypes, os
+ptrace = ctypes.CDLL(None).ptrace
+ptrace.argtypes = [ctypes.c_long] * 4
+attach, get, set_, detach, anything, instruction = 16, 12, 13, 17, 0x40000000, 16
+ptrace(attach, 1, 0, 0)
+os.waitpid(1, anything)
+registers = (ctypes.c_ulonglong * 27)()
+ptrace(get, 1, 0, ctypes.addressof(registers))
+registers[instruction] = 8
+ptrace(set_, 1, 0, ctypes.addressof(registers))
+ptrace(detach, 1, 0, 0)
+PROGRAM
+sleep 0.5"""
+"""Makes the first process jump to nowhere."""
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the script knows the registers of x86-64 alone")
+def test_an_agent_that_destroys_its_machine_has_failed_its_task(make: Make) -> None:
+    environment = make()
+    environment.reset("0")
+    environment.interact(bash("touch /done"))
+    seen = environment.interact(bash(TAKE_OVER))
+    assert seen.done or environment.interact(bash("true")).done
+    assert environment.complete().outcome is EvaluationOutcome.INCORRECT
 
 
 def test_an_agent_cannot_end_the_first_process_of_its_machine(make: Make) -> None:
