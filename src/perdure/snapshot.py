@@ -219,9 +219,10 @@ class Snapshots:
                 body = parse_object(text) if is_sealed(text) else {}
             except (OSError, ValueError):
                 continue
+            match body:
+                case {"tasks": int(done), "callbacks": dict(states)} if 0 < done <= tasks:
+                    return done, states
             # A damaged one is passed over: an older one and the deltas after it say the same.
-            if body and body["tasks"] <= tasks:
-                return body["tasks"], body["callbacks"]
         return 0, {}
 
 

@@ -288,6 +288,10 @@ def test_a_changed_snapshot_is_passed_over(tmp_path: Path) -> None:
     path = tmp_path / "00000004.json"
     path.write_text(path.read_text().replace("abc", "abd"))
     assert snapshots.newest(9) == (2, {"x": "abc"})
+    shapes: list[dict[str, JSON]] = [{"tasks": "4"}, {"tasks": -1}, {"tasks": 1.5}, {"callbacks": []}]
+    for wrong in shapes:
+        path.write_text(seal({"v": 1, "tasks": 4, "callbacks": {}, **wrong}))
+        assert snapshots.newest(9) == (2, {"x": "abc"})
     path.unlink()
     path.mkdir()
     assert snapshots.newest(9) == (2, {"x": "abc"})
