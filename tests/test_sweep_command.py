@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -61,3 +66,43 @@ def test_mistakes_are_one_line(folder: Path) -> None:
     backend = CliRunner().invoke(app, ["sweep", "tiny.toml", "--backend", "moon"])
     assert backend.exit_code == 2
     assert "choose one of: local" in backend.stderr
+
+
+HELD = """
+[base]
+environment = { name = "counter" }
+models.default = { provider = "scripted", replies = "m.py:reply" }
+[grid]
+seed = [1, 2]
+"""
+
+REPLY = """
+import time
+from pathlib import Path
+
+
+def reply(request):
+    Path("asked").touch()
+    time.sleep(300)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends a POSIX signal")
+def test_sigterm_ends_a_sweep_and_its_processes_resumably(folder: Path) -> None:
+    (folder / "held.toml").write_text(HELD)
+    (folder / "m.py").write_text(REPLY)
+    running = subprocess.Popen(
+        [sys.executable, "-c", "from perdure.cli.main import main; main()", "sweep", "held.toml", "-q"],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+    )
+    deadline = time.monotonic() + 300
+    while not (folder / "asked").exists():
+        assert running.poll() is None, "the sweep ended before it could be stopped"
+        assert time.monotonic() < deadline, "a start takes longer than any machine needs"
+        time.sleep(0.02)
+    running.send_signal(signal.SIGTERM)
+    _, stderr = running.communicate(timeout=100)
+    assert running.returncode == 143
+    assert stderr == "interrupted; nothing finished is lost: the same command resumes 'runs/sweep'\n"
