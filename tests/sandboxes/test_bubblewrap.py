@@ -220,7 +220,7 @@ while True:
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.02, 0.05, 0.1])
-def test_an_interrupt_while_a_sandbox_starts_has_one_traceback(delay: float) -> None:
+def test_an_interrupt_while_a_sandbox_starts_makes_the_helper_say_nothing(delay: float) -> None:
     need_bubblewrap()
     command = [sys.executable, "-c", STARTS]
     path = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
@@ -232,5 +232,4 @@ def test_an_interrupt_while_a_sandbox_starts_has_one_traceback(delay: float) -> 
         time.sleep(delay)
         os.killpg(owner.pid, signal.SIGINT)
         said = owner.communicate(timeout=20)[1]
-    assert said.count("Traceback") <= 1
-    assert "isolation" not in said
+    assert [name for name in ("spawner.py", "keeper.py", "BrokenPipeError") if name in said] == []
