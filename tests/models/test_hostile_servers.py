@@ -91,6 +91,23 @@ def test_no_attempt_outlasts_its_time(serve: Serve) -> None:
         assert time.monotonic() - started < 8
 
 
+@pytest.mark.parametrize(
+    "head", [b"", b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n1"]
+)
+def test_a_wait_ends_on_time_though_the_server_stopped_in_the_middle(head: bytes) -> None:
+    def drip_and_stop(connection: socket.socket, stopping: Event) -> None:
+        stopping.wait(1.0)
+        connection.sendall(head)
+        stopping.wait(60)
+
+    with listening(drip_and_stop) as url:
+        started = time.monotonic()
+        with pytest.raises(ModelUnavailable, match=r"within 1\.5 s"):
+            asked(url, timeout=1.5)
+        # A time-out that began anew with the last piece would end after 2.5 s.
+        assert 1.4 < time.monotonic() - started < 2.4
+
+
 def test_no_request_outlasts_the_cap() -> None:
     with listening(dripping(b"HTTP/1.1 200 OK\r\n", b"A: b\r\n")) as url:
         started = time.monotonic()

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from json import dumps
 from typing import Literal, TypeAlias, get_args
 
+from perdure.errors import ModelError
 from perdure.models.parameter_checks import check_choice
-from perdure.types import JSON, Completion, Request, Role, TokenLogprob, ToolCall, Usage
+from perdure.types import (
+    JSON,
+    Completion,
+    Message,
+    Request,
+    Role,
+    SessionStatus,
+    TokenLogprob,
+    ToolCall,
+    Usage,
+)
 
 SchemaFormat: TypeAlias = Literal["json_schema", "json_schema_strict", "json_object", "off"]
 """How a reply's JSON Schema is asked for: by schema, by schema with the server's strict mode, as any JSON
@@ -22,8 +33,19 @@ _LARGEST_COUNT = 10**9
 _ROLES: Mapping[Role, str] = {"system": "system", "user": "user", "agent": "assistant"}
 
 
+_NO_TEXT = "(no text)"
+"""Stands for an empty turn, which many servers refuse."""
+
+_BLOCKED = frozenset({"content_filter", "refusal", "safety", "blocklist", "prohibited_content", "sensitive"})
+"""Finish reasons by which providers say that they withhold a reply."""
+
+
 class MalformedReply(ValueError):
     """A body that is not a chat completion."""
+
+
+class EmptyReply(ValueError):
+    """A chat completion without any choice."""
 
 
 @dataclass(frozen=True)
@@ -55,16 +77,17 @@ def well_formed(text: str) -> str:
 
 def chat_message(role: Role, text: str) -> dict[str, str]:
     """One message in the dialect."""
-    return {"role": _ROLES[role], "content": well_formed(text)}
+    return {"role": _ROLES[role], "content": text if text.strip() else _NO_TEXT}
 
 
-def encode_message(role: Role, text: str) -> bytes:
-    """One message as UTF-8 JSON."""
-    encoded = dumps({"role": _ROLES[role], "content": text}, ensure_ascii=False)
+def encode_body(messages: Sequence[Message], fields: Mapping[str, JSON]) -> bytes:
+    """A request as UTF-8 JSON: these messages and, beside them, these fields (but no second `messages`)."""
+    chat = [chat_message(message.role, message.text) for message in messages]
+    text = dumps({**fields, "messages": chat}, ensure_ascii=False)
     try:
-        return encoded.encode()
+        return text.encode()
     except UnicodeEncodeError:
-        return dumps(chat_message(role, text), ensure_ascii=False).encode()
+        return well_formed(text).encode()
 
 
 def request_fields(request: Request, options: ChatOptions) -> dict[str, JSON]:
@@ -80,7 +103,7 @@ def request_fields(request: Request, options: ChatOptions) -> dict[str, JSON]:
     if sampling.seed is not None:
         fields["seed"] = sampling.seed
     if sampling.stop:
-        fields["stop"] = [well_formed(stop) for stop in sampling.stop]
+        fields["stop"] = list(sampling.stop)
     if request.logprobs:
         fields["logprobs"] = True
         fields["top_logprobs"] = request.logprobs
@@ -101,15 +124,35 @@ def _response_format(schema: Mapping[str, JSON], style: SchemaFormat) -> dict[st
     return {"response_format": {"type": "json_schema", "json_schema": named}}
 
 
-def read_completion(body: JSON) -> Completion:
-    """The first choice of a chat completion. Raises MalformedReply.
+def read_outcome(body: JSON) -> Completion | ModelError:
+    """The first choice of a chat completion, or the error that a withheld or impossible reply is.
 
-    Reasoning that a server reports beside the content is not mixed into the text. A reply without content has
-    the text `""`; a structured refusal's words are the text, with `refusal` as the finish reason.
+    A reply without content has the text `""`; a structured refusal's words are the text, with `refusal` as
+    the finish reason. Raises EmptyReply, MalformedReply.
+    """
+    if _has_no_choice(body):
+        reason = _block_reason(body)
+        if reason:
+            return ModelError(f"the provider withheld the reply: {reason}")
+        raise EmptyReply("the server answered without a reply")
+    completion = read_completion(body)
+    if not completion.text and not completion.tool_calls:
+        reason = completion.finish_reason.lower()
+        if reason in _BLOCKED:
+            return ModelError(f"the provider withheld the reply: {reason}")
+        if reason == "model_context_window_exceeded":
+            return ModelError("the context window is full", SessionStatus.AGENT_CONTEXT_LIMIT)
+    return completion
+
+
+def read_completion(body: JSON) -> Completion:
+    """The first choice of a chat completion, which may have no message. Raises MalformedReply.
+
+    Reasoning that a server reports beside the content is not mixed into the text.
     """
     try:
         choice = body["choices"][0]
-        message = choice["message"]
+        message = choice.get("message") or {}
         text = _text(message.get("content"))
         finish_reason = choice.get("finish_reason") or "stop"
         refusal = message.get("refusal")
@@ -124,6 +167,21 @@ def read_completion(body: JSON) -> Completion:
         )
     except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
         raise MalformedReply(f"not a chat completion ({type(error).__name__}: {error})") from error
+
+
+def _has_no_choice(body: JSON) -> bool:
+    return isinstance(body, Mapping) and "choices" in body and body["choices"] in (None, [], [None])
+
+
+def _block_reason(body: Mapping[str, JSON]) -> str:
+    """What the providers that say why a prompt has no reply say, in a word."""
+    feedback = body.get("promptFeedback") or body.get("prompt_feedback")
+    reason = (
+        feedback.get("blockReason") or feedback.get("block_reason") if isinstance(feedback, Mapping) else ""
+    )
+    if not reason and body.get("prompt_filter_results"):
+        reason = "content_filter"
+    return str(reason or "").lower()
 
 
 def read_usage(usage: JSON) -> Usage:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib.util import find_spec
+from json import loads
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from perdure.errors import ConfigError, MissingExtra, ModelUnavailable
+from perdure.errors import ConfigError, MissingExtra, ModelError, ModelUnavailable
 from perdure.model import Outcome
 from perdure.models.chat_dialect import (
     ChatOptions,
     SchemaFormat,
-    chat_message,
-    read_completion,
+    encode_body,
+    read_outcome,
     request_fields,
 )
 from perdure.models.http_transport import HttpTransport
@@ -95,19 +96,20 @@ class LocalModel:
     def _ask(self, request: Request) -> Outcome:
         if self._server is None:
             raise ModelUnavailable("the local model is closed")
-        body = request_fields(request, self._options)
-        body["messages"] = [chat_message(message.role, message.text) for message in request.messages]
+        body = loads(encode_body(request.messages, request_fields(request, self._options)))
         try:
             answer = self._server.handle_chat_completions(body)
             if "error" not in answer:
-                return read_completion(answer)
-        except (ValueError, RuntimeError) as error:  # the runtime's own, and MalformedReply
+                return read_outcome(answer)
+        except (ValueError, RuntimeError) as error:  # the runtime's own, MalformedReply and EmptyReply
             raise ModelUnavailable(f"the local model: {one_line(str(error))}") from error
         fault = fault_of(answer["error"].get("code", 500), answer)
         model_error = fault.as_model_error()
-        if model_error is None:
-            raise ModelUnavailable(f"the local model: {fault.message}")
-        return model_error
+        if model_error is not None:
+            return model_error
+        if fault.refuses_the_prompt:
+            return ModelError(f"the local model refused the prompt: {fault.message}")
+        raise ModelUnavailable(f"the local model: {fault.message}")
 
 
 def packaged_weights() -> Path:
@@ -154,15 +156,14 @@ def _load(path: Path, context_window: int, threads: int, key: str) -> Any:
 
 
 def _loopback(key: str) -> HttpTransport:
-    """The way to the runtime's tokenizer, past any proxy that the environment names."""
-    import httpx
-
+    """The way to the runtime's tokenizer."""
     return HttpTransport(
-        headers={"Authorization": f"Bearer {key}"},
+        headers={},
+        key=key,
         timeout=_COUNT_SECONDS,
         max_concurrency=1,
         retry=RetryPolicy(max_retries=2, max_wait_seconds=3 * _COUNT_SECONDS),
-        transport=httpx.HTTPTransport(),
+        proxies=False,
     )
 
 

@@ -7,17 +7,17 @@ from collections.abc import Mapping, Sequence
 from threading import Event
 from typing import TYPE_CHECKING, Any, get_args
 
-from perdure.errors import ConfigError, ModelError, ModelUnavailable
+from perdure.errors import ConfigError, ModelUnavailable
 from perdure.model import Outcome
-from perdure.models.body_encoder import BodyEncoder
+from perdure.models.as_answered import as_answered
 from perdure.models.chat_dialect import (
     ChatOptions,
     MaxTokensField,
     SchemaFormat,
-    read_completion,
+    encode_body,
+    read_outcome,
     request_fields,
 )
-from perdure.models.concurrent_map import concurrent_map
 from perdure.models.http_transport import HttpTransport
 from perdure.models.parameter_checks import check_choice
 from perdure.models.retry import RetryPolicy
@@ -94,21 +94,22 @@ class OpenAICompatibleModel:
         )
         key = _read_key(api_key_env)
         self._transport = HttpTransport(
-            headers={**({"Authorization": f"Bearer {key}"} if key else {}), **(headers or {})},
+            headers=headers or {},
+            key=key,
             timeout=timeout,
             max_concurrency=max_concurrency,
             retry=RetryPolicy(max_retries, max_wait_seconds, first_pause),
             hint=f"the environment variable {api_key_env} " + ("holds the key" if key else "is not set"),
             transport=transport,
         )
-        self._encoder = BodyEncoder()
 
     def generate(self, requests: Sequence[Request]) -> Sequence[Outcome]:
         """One outcome a request, in order; a batch is sent by up to `max_concurrency` threads.
 
         Raises ModelUnavailable when the server is down, refuses the caller, or cannot be understood.
         """
-        return concurrent_map(self._ask, requests, self.max_concurrency)
+        answers = dict(as_answered(self._ask, requests, self.max_concurrency))
+        return [answers[position] for position in range(len(requests))]
 
     def count_tokens(self, messages: Sequence[Message]) -> TokenCount:
         """The server's own count where `token_counting` names its endpoint, else an estimate."""
@@ -125,15 +126,8 @@ class OpenAICompatibleModel:
         self._transport.close()
 
     def _ask(self, request: Request, stop: Event) -> Outcome:
-        body = self._encoder.encode(request.messages, request_fields(request, self._options))
-        return self._transport.post(self._chat_url, body, _read_outcome, stop)
-
-
-def _read_outcome(body: JSON) -> Outcome:
-    completion = read_completion(body)
-    if completion.finish_reason == "content_filter" and not completion.text:
-        return ModelError("the provider's content filter withheld the reply")
-    return completion
+        body = encode_body(request.messages, request_fields(request, self._options))
+        return self._transport.post(self._chat_url, body, read_outcome, stop)
 
 
 def _checked_url(url: str) -> str:
