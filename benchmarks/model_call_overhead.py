@@ -1,9 +1,9 @@
 """Own CPU of one model call against plain httpx posting the same bytes to the same loopback server.
 
 The server runs in another process and answers with a fixed chat completion, so that process CPU is the
-client's alone. Plain httpx is given a body as Python objects and parses the answer. Ours is measured as a run
-makes its calls: the prompt is the last one and two messages more; it encodes the body, posts it and builds the
-completion. The two alternate; the figure is the median CPU of a call.
+client's alone. Plain httpx is given a body as Python objects and parses the answer. Ours is measured as a
+run makes its calls: the prompt is the last one and two messages more; it encodes the body, posts it and
+builds the completion. The two alternate; the figure is the median CPU of a call.
 
     python benchmarks/model_call_overhead.py
 """
@@ -23,8 +23,8 @@ from threading import Thread
 
 import httpx
 
+from perdure.core.types import Message, Request
 from perdure.models.openai_compatible import OpenAICompatibleModel
-from perdure.types import Message, Request
 
 TARGET = 1.3
 SIZES = (1, 50, 500)

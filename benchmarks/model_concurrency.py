@@ -18,8 +18,8 @@ from multiprocessing.connection import Connection
 from statistics import median
 from threading import Thread
 
+from perdure.core.types import Completion, Message, Request
 from perdure.models.openai_compatible import OpenAICompatibleModel
-from perdure.types import Completion, Message, Request
 
 LATENCY = 0.2
 CALLS = 5

@@ -7,7 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.errors import ConfigError, ModelError
+from perdure.core.errors import ConfigError, ModelError
+from perdure.core.types import (
+    Completion,
+    Message,
+    Request,
+    Role,
+    Sampling,
+    SessionStatus,
+    TokenLogprob,
+    ToolCall,
+    Usage,
+)
 from perdure.models.chat_dialect import (
     ChatOptions,
     EmptyReply,
@@ -18,17 +29,6 @@ from perdure.models.chat_dialect import (
     read_usage,
     request_fields,
     well_formed,
-)
-from perdure.types import (
-    Completion,
-    Message,
-    Request,
-    Role,
-    Sampling,
-    SessionStatus,
-    TokenLogprob,
-    ToolCall,
-    Usage,
 )
 
 ROLES: tuple[Role, ...] = ("system", "user", "agent")

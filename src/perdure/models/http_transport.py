@@ -8,14 +8,14 @@ from json import loads
 from threading import Event, Semaphore
 from typing import TYPE_CHECKING, TypeVar
 
-from perdure.errors import ModelError, ModelUnavailable
+from perdure.core.errors import ModelError, ModelUnavailable
+from perdure.core.types import JSON
 from perdure.models.chat_dialect import EmptyReply, MalformedReply
 from perdure.models.connections import Answer, Connections, ExchangeFailed, Unsendable
 from perdure.models.key_mask import KeyMask
 from perdure.models.parameter_checks import check_at_least
 from perdure.models.provider_faults import ProviderFault, fault_within, one_line, read_fault
 from perdure.models.retry import RetryPolicy, read_retry_after
-from perdure.types import JSON
 
 if TYPE_CHECKING:
     import httpx

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from json import loads
 
-from perdure.errors import ModelError
+from perdure.core.errors import ModelError
+from perdure.core.types import JSON, SessionStatus
 from perdure.models.refusal_wordings import (
     CONFIGURATION_CODES,
     CONFIGURATION_WORDS,
@@ -21,7 +22,6 @@ from perdure.models.refusal_wordings import (
     TEMPLATE_WORDS,
     TOKENS_ASKED,
 )
-from perdure.types import JSON, SessionStatus
 
 _SHOWN_CHARACTERS = 500
 

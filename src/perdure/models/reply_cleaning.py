@@ -19,7 +19,7 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass
 
-from perdure.types import ToolCall
+from perdure.core.types import ToolCall
 
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
+from perdure.core.types import JSON, Message
 from perdure.models.chat_dialect import MalformedReply, encode_body
-from perdure.types import JSON, Message
 
 TokenCounting: TypeAlias = Literal["estimate", "vllm", "llama.cpp"]
 """`estimate` asks nobody; the others name the server whose endpoint is asked."""
