@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from perdure.core.agent import Agent
 from perdure.core.callback import CallbackList
-from perdure.core.controller import Controller, Limits, Trial
+from perdure.core.controller import Limits, Trial
 from perdure.core.environment import Environment, Opening
 from perdure.core.errors import ConfigError
 from perdure.core.model import ModelPool
 from perdure.core.session import SessionRecord
+from perdure.experiment.lanes import Lane
 from perdure.experiment.scripted_agents import DoNothing
-from perdure.storage.run_store import Journal, RunStore
+from perdure.storage.run_store import RunStore
 
 
 @dataclass(frozen=True)
@@ -93,26 +95,21 @@ def play(
     """Play the sample through the controller; `actions` collects what was done, by task."""
     limits = Limits(subject.companions.max_interactions, max_turns=4 * subject.companions.max_interactions)
     with tempfile.TemporaryDirectory(prefix="perdure-check-") as scratch:
-        store = RunStore(Path(scratch), fsync=False)
-        journal = Journal(Path(scratch) / "journal.jsonl", normalise=subject.companions.normalise)
-        try:
-            Controller(
+        with closing(RunStore(Path(scratch), fsync=False)) as store:
+            Lane(
                 schedule=[Trial(task) for task in subject.tasks],
                 environment=subject.environment,
                 agent=agent,
                 callbacks=CallbackList(),
+                limits=limits,
                 pool=ModelPool({}, _no_model),
                 store=store,
-                journal=journal,
-                limits=limits,
+                normalise=subject.companions.normalise,
             ).run()
             if actions is not None:
                 for past in store.past:
                     actions[past.record.task_id] = [item.action for item in past.interactions]
             return list(store.past.records())
-        finally:
-            journal.close()
-            store.close()
 
 
 def spread(items: list[str], count: int) -> list[str]:
