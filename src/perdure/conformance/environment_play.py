@@ -94,22 +94,24 @@ def play(
 ) -> list[SessionRecord]:
     """Play the sample through the controller; `actions` collects what was done, by task."""
     limits = Limits(subject.companions.max_interactions, max_turns=4 * subject.companions.max_interactions)
-    with tempfile.TemporaryDirectory(prefix="perdure-check-") as scratch:
-        with closing(RunStore(Path(scratch), fsync=False)) as store:
-            Lane(
-                schedule=[Trial(task) for task in subject.tasks],
-                environment=subject.environment,
-                agent=agent,
-                callbacks=CallbackList(),
-                limits=limits,
-                pool=ModelPool({}, _no_model),
-                store=store,
-                normalise=subject.companions.normalise,
-            ).run()
-            if actions is not None:
-                for past in store.past:
-                    actions[past.record.task_id] = [item.action for item in past.interactions]
-            return list(store.past.records())
+    with (
+        tempfile.TemporaryDirectory(prefix="perdure-check-") as scratch,
+        closing(RunStore(Path(scratch), fsync=False)) as store,
+    ):
+        Lane(
+            schedule=[Trial(task) for task in subject.tasks],
+            environment=subject.environment,
+            agent=agent,
+            callbacks=CallbackList(),
+            limits=limits,
+            pool=ModelPool({}, _no_model),
+            store=store,
+            normalise=subject.companions.normalise,
+        ).run()
+        if actions is not None:
+            for past in store.past:
+                actions[past.record.task_id] = [item.action for item in past.interactions]
+        return list(store.past.records())
 
 
 def spread(items: list[str], count: int) -> list[str]:

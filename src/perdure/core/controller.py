@@ -133,7 +133,7 @@ class Controller:
         return True
 
     def _interact(self, action: str) -> Observation:
-        """The environment's answer. A model that it asks itself and that fails is a failure of this task's."""
+        """The environment's answer. Where a model that it asks itself fails, the task has failed."""
         try:
             return self._environment.interact(action)
         except ModelError as error:

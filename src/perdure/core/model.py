@@ -1,7 +1,8 @@
 """Language models and the pool that shares them (LifelongAgentBench B.1.1).
 
 The pool builds each model once, however many names and callers it has, meters tokens for every caller, and
-passes every call through a recorder (the call log of the task) so that an interrupted task can be re-executed exactly.
+passes every call through a recorder (the call log of the task) so that an interrupted task can be re-executed
+exactly.
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ class NumberedCall:
 
 
 class CallRecorder(Protocol):
-    """Where calls are logged, and from where a re-executed task is served. Its methods may be called by threads."""
+    """Where calls are logged, and from where a re-executed task is served. Threads may share it."""
 
     def number(self, caller: str, model: str, request: Request, digest: str) -> NumberedCall:
         """Give a call its number, and its recorded answer where there is one.

@@ -1,4 +1,4 @@
-"""What the loop hands over, and what it needs of whatever keeps it. `perdure.storage` has the one that lasts."""
+"""What the loop hands over, and what it needs of whoever keeps it: `perdure.storage` has what lasts."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from perdure.core.session import Session
 from perdure.core.types import JSON, Message, Observation, Request, Usage
 
 Answered: TypeAlias = Literal["asked", "cache", "unanswered", "log"]
-"""How a call was first answered: by the model, by the response cache, not at all (perhaps paid), or by another
-run's record, of which nobody asks anything."""
+"""How a call was first answered: by the model, by the response cache, not at all (perhaps paid), or from the
+record of another run, which costs nothing."""
 
 
 @dataclass(frozen=True)

@@ -81,7 +81,10 @@ class Lane:
             self._snapshot_if_due()
 
     def restart(self, wanted: Collection[int] | None) -> None:
-        """Take a fresh start of open tasks, by their place in the schedule; None: of all. Raises RunFolderError."""
+        """Take a fresh start of open tasks, by their place in the schedule; None: of all.
+
+        Raises RunFolderError for a task that is not open.
+        """
         begun = {task.index for task in self._store.past.open_tasks() if task.index is not None}
         begun = {index for index in begun if index < len(self._schedule)}
         if wanted is not None and (unknown := sorted({*wanted} - begun)):

@@ -58,7 +58,7 @@ def summarise(
     ledger: Iterable[Mapping[str, JSON]],
     open_tasks: Iterable[Mapping[str, JSON]] = (),
 ) -> RunSummary:
-    """Count everything in one pass over each. `open_tasks` are ledger lines of tasks that are not committed."""
+    """Count everything in one pass over each. `open_tasks` are lines of tasks that are not committed."""
     statuses: Counter[str] = Counter()
     outcomes: Counter[str] = Counter()
     sessions = correct = limited = correct_unlimited = interactions = 0

@@ -13,8 +13,8 @@ from perdure.core.types import text_digest
 from perdure.storage.files import AppendLog, last_lines, line_at, lines_from
 
 _REMEMBERED = 8192
-"""How many of the file's last texts are known without reading it: one of them is not written again. Beyond it
-a repeat costs disk, never correctness. What is written depends on the file alone, not on when it was opened."""
+"""How many of the file's last texts are known without reading all of it: none of them is written again. Beyond
+it a repeat costs disk, never correctness. What is written depends on the file alone, not on when it was opened."""
 
 
 class BlobWriter:
@@ -61,7 +61,7 @@ class BlobWriter:
         self._log.sync()
 
     def cut(self, end: int) -> None:
-        """Forget the texts that no finished task needs. Raises RunFolderError where some of its are missing."""
+        """Forget the texts that no finished task needs. Raises RunFolderError where some are missing."""
         if self._log.end < end:
             raise RunFolderError(
                 f"{str(self._log.path)!r} is damaged: it has {self._log.end} bytes, its sessions need {end}"
@@ -79,7 +79,7 @@ class BlobWriter:
 
 
 class BlobReader:
-    """Reads texts back by address, from any thread; indexes the file when first asked, and what it grew by."""
+    """Reads texts back by address. Threads may share it. Indexes the file when first asked, then its growth."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / "texts.jsonl"

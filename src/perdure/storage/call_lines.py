@@ -104,6 +104,8 @@ class LogContent:
     """The opening and the answers of the environment in the attempt that counts."""
     failed_after: int | None = None
     """How many events stood in the attempt that counts when a plug-in last raised."""
+    restarted: bool = False
+    """A fresh start was taken, and nothing happened since."""
     lost: bool = False
     """A damaged line stands before the end: what follows it is charged, and not served."""
 
@@ -148,6 +150,7 @@ class LogContent:
 
     def apply(self, fields: dict[str, JSON]) -> None:
         """Take in what a line says. Raises ValueError and its like for one that says nothing known."""
+        self.restarted = fields["is"] == "restart"
         match fields["is"]:
             case "log" if not self.header:
                 self.header = fields

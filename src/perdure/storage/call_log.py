@@ -37,7 +37,7 @@ Key: TypeAlias = tuple[str, int]
 
 
 class CallLog:
-    """Records one task and serves what an interrupted process recorded of it. Its methods may be called by threads.
+    """Records one task and serves what an interrupted process recorded of it. Threads may share it.
 
     `header` names the trial and the run. A file that names another is set aside: it stays charged.
     """
@@ -206,7 +206,7 @@ class CallLog:
         content = read_log(self._path)
         if not content.header and not content.damaged:
             return LogContent()
-        if header.items() <= content.header.items():
+        if {**content.header, "is": "log", "started": 0} == {**header, "is": "log", "started": 0}:
             return content
         number = 0
         while (target := self._path.with_suffix(f".aside-{number}.jsonl")).exists():
@@ -216,8 +216,10 @@ class CallLog:
 
     def _take_up(self) -> None:
         content = self._content
-        content.resumes += 1
-        lines: list[dict[str, JSON]] = [{"is": "resume", "time": round(time.time(), 3)}]
+        lines: list[dict[str, JSON]] = []
+        if not content.restarted:
+            content.resumes += 1
+            lines.append({"is": "resume", "time": round(time.time(), 3)})
         if content.lost:
             counts: dict[str, int] = {}
             for caller, number in content.calls:

@@ -123,7 +123,7 @@ class RunReader(PastSessions):
         return (line for line in self._ledger.lines() if line["index"] < len(self))
 
     def metrics(self) -> dict[str, JSON] | None:
-        """What `metrics.json` holds, or None while the run is unfinished. Raises RunFolderError for damage."""
+        """What `metrics.json` holds; None while the run is unfinished. Raises RunFolderError for damage."""
         return read_sealed(self.folder / METRICS_FILE)
 
     def open_tasks(self) -> Iterator[OpenTask]:
