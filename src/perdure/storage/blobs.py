@@ -21,7 +21,7 @@ class BlobWriter:
     """Collects the texts of finished tasks and writes those that are new."""
 
     def __init__(self, folder: Path) -> None:
-        self._log = AppendLog(folder / "texts.jsonl")
+        self._log = AppendLog(folder / "texts.jsonl", named=True)
         self._recent: dict[str, None] = {}
         self._pending: dict[str, str] = {}
         self._recall()
@@ -55,10 +55,6 @@ class BlobWriter:
         if self._pending:
             self._log.extend(self._pending.values(), sync=sync)
             self._pending.clear()
-
-    def sync(self) -> None:
-        """Force what an earlier process wrote to the disk."""
-        self._log.sync()
 
     def cut(self, end: int) -> None:
         """Forget the texts that no finished task needs. Raises RunFolderError where some are missing."""

@@ -38,11 +38,14 @@ def _storage_errors(path: Path) -> Iterator[None]:
 
 
 class AppendLog:
-    """A file of lines that only grows. Opening it drops a torn last line: its writer died in the middle."""
+    """A file of lines that only grows. Opening it drops a torn last line: its writer died in the middle.
 
-    def __init__(self, path: Path) -> None:
+    `named`: whoever opens it sees to the name in its folder; else the first sync does.
+    """
+
+    def __init__(self, path: Path, *, named: bool = False) -> None:
         self.path = path
-        self._named = False
+        self._named = named
         with _storage_errors(path):
             make_folder(path.parent, sync=False)
             self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -92,7 +95,7 @@ class AppendLog:
             self._fd = -1
 
     def _sync(self) -> None:
-        """The first one covers the file's name: a process that was killed may have left it unsynced."""
+        """Also of the name, once: a process that was killed may have left it unsynced."""
         _sync_descriptor(self._fd)
         if not self._named:
             sync_folder(self.path.parent)
@@ -268,8 +271,13 @@ def replace_atomically(path: Path, text: str, *, sync: bool = True) -> None:
 
 
 def move_aside(path: Path, target: Path) -> None:
-    """Give a file another name, for good: the folder is synced. Raises StorageError."""
+    """Give a file another name, for good. Raises StorageError."""
     with _storage_errors(path):
+        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            _sync_descriptor(descriptor)
+        finally:
+            os.close(descriptor)
         os.replace(path, target)
         sync_folder(path.parent)
 
@@ -329,10 +337,10 @@ def _read_at(descriptor: int, size: int, offset: int) -> bytes:
 class FolderLock:
     """Keeps a second process out of a run folder; the system frees it when its holder dies."""
 
-    def __init__(self, folder: Path, *, sync: bool = True) -> None:
+    def __init__(self, folder: Path) -> None:
         path = folder / ".lock"
         with _storage_errors(path):
-            make_folder(folder, sync=sync)
+            make_folder(folder, sync=False)
             self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             self._acquire()

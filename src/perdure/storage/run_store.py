@@ -18,6 +18,7 @@ from pathlib import Path
 from threading import Lock
 
 from perdure.core.controller import Trial
+from perdure.core.errors import StorageError
 from perdure.core.recording import FinishedTask
 from perdure.core.types import JSON
 from perdure.storage.blobs import BlobWriter
@@ -27,6 +28,7 @@ from perdure.storage.files import (
     FolderLock,
     line_at,
     line_offsets,
+    make_folder,
     remove,
     replace_atomically,
     seal,
@@ -51,17 +53,17 @@ class RunStore:
         self._fsync = fsync
         self._lock = Lock()
         with ExitStack() as opened:
-            lock = FolderLock(folder, sync=fsync)
+            lock = self._locked(folder)
             opened.callback(lock.release)
             self.past = RunReader(folder)
             """Finished sessions, lazy and read-only."""
-            self._sessions = AppendLog(folder / SESSIONS_FILE)
+            self._sessions = AppendLog(folder / SESSIONS_FILE, named=True)
             opened.callback(self._sessions.close)
-            self._ledger = AppendLog(folder / "ledger.jsonl")
+            self._ledger = AppendLog(folder / "ledger.jsonl", named=True)
             opened.callback(self._ledger.close)
             self._blobs = BlobWriter(folder / "blobs")
             opened.callback(self._blobs.close)
-            self._index = AppendLog(folder / INDEX_FILE)
+            self._index = AppendLog(folder / INDEX_FILE, named=True)
             opened.callback(self._index.close)
             self._snapshots = Snapshots(folder / "snapshots", sync=fsync)
             self._drop_uncommitted()
@@ -142,6 +144,13 @@ class RunStore:
         """Close the files and let another process in. Idempotent."""
         self._opened.close()
 
+    def _locked(self, folder: Path) -> FolderLock:
+        try:
+            make_folder(folder.parent, sync=self._fsync)
+        except OSError as error:
+            raise StorageError(f"cannot make {str(folder)!r}: {error.strerror or error}") from error
+        return FolderLock(folder)
+
     def _encode(self, task: FinishedTask, place: int) -> str:
         if task.session.index != place:
             raise ValueError(f"session {task.session.index} cannot be committed as number {place}")
@@ -166,10 +175,10 @@ class RunStore:
                 remove(path)
 
     def _sync_what_was_left(self) -> None:
-        """A process that was killed may have written what it did not sync: now it is built upon."""
-        sync_folder(self.folder.parent)
-        for log in (self._blobs, self._ledger, self._sessions):
-            log.sync()
+        """The files' names; and a last session that a killed process wrote, for now it is built upon."""
+        self._sessions.sync()
+        for folder in (self.folder / "blobs", self.folder, self.folder.parent):
+            sync_folder(folder)
 
 
 def _ledger_line(task: FinishedTask) -> str:

@@ -100,9 +100,12 @@ class SessionIndex:
         """Whether the last indexed session is where the index says; then so are those before it."""
         if not os.path.isfile(self.path) or os.path.getsize(self.path) < self.end:
             return False
-        last = unseal(line_at(self.path, self._starts[-1]))
+        text = line_at(self.path, self._starts[-1])
+        last = unseal(text)
+        if last is None or len(text) != self.end - self._starts[-1]:
+            return False
         place = len(self) - 1
-        return last is not None and (last.get("index"), _trial(last)) == (place, self._trials[place])
+        return (last.get("index"), _trial(last)) == (place, self._trials[place])
 
     def _entries_from(self, first: int) -> Iterator[dict[str, JSON]]:
         """Entries of the sessions from one on, up to the first whose line is damaged."""
