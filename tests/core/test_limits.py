@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 
@@ -10,11 +9,12 @@ from perdure.core.agent import Absorbed, ModelAgent
 from perdure.core.controller import Limits
 from perdure.core.errors import ModelError, ModelUnavailable
 from perdure.core.model import LanguageModel
-from perdure.core.types import EvaluationOutcome, Request, SessionStatus
+from perdure.core.types import JSON, EvaluationOutcome, Request, SessionStatus
 from perdure.models.scripted import Reply, ScriptedModel
 from perdure.strategies.full_history import FullHistory
 from tests.core.bench import Bench
 from tests.core.playing import DONE, play, pool_of, step_to_goal
+from tests.core.sealed import edit
 from tests.core.spy import Spy, counted
 
 S = SessionStatus
@@ -84,7 +84,7 @@ def test_endless_rejections_by_the_strategy_end_at_the_turn_limit(tmp_path: Path
     record = past[0].record
     assert (record.status, record.finish_reason) == (S.TASK_LIMIT_REACHED, "5 turns used")
     assert (record.turns, record.interactions) == (5, 0)
-    assert len(list(past.calls(0))) == 5, "a retry is journalled like any call"
+    assert len(list(past.calls(0))) == 5, "a retry is logged like any call"
 
 
 def test_a_rejection_by_the_strategy_is_shown_and_forgotten(tmp_path: Path) -> None:
@@ -126,10 +126,12 @@ def test_time_before_an_interruption_counts_but_what_was_played_then_is_played_a
     limits = {"max_seconds": 500.0, "max_interactions": 50}
     with pytest.raises(ModelUnavailable, match="down"):
         bench.run("environment.tasks=1", limits=limits)
-    journal = bench.out / "journal.jsonl"
-    lines = [json.loads(line) for line in journal.read_text().splitlines()]
-    lines[-1]["at"] = 1000
-    journal.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+    def answer_late(lines: list[dict[str, JSON]]) -> None:
+        assert [line["is"] for line in lines[-2:]] == ["observed", "asked"]
+        lines[-2]["at"] = 1000
+
+    edit(bench.out / "calls" / "0.jsonl", answer_late)
     bench.model("return 'go'")
     (record,) = bench.run("environment.tasks=1", limits=limits).records()
     assert record.finish_reason == "500.0 seconds used"

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,9 +10,15 @@ from hypothesis import strategies as st
 
 from perdure.core.errors import Divergence, ModelError, ModelUnavailable, PluginNotFound
 from perdure.core.model import LanguageModel, ModelPool, ModelSpec, Outcome, request_digest
-from perdure.core.types import Completion, Message, Request, Sampling, TokenCount, Usage
+from perdure.core.types import JSON, Completion, Message, Request, Sampling, TokenCount, Usage
 from perdure.models.scripted import ScriptedModel
-from perdure.storage.journal import Journal
+from perdure.storage.call_log import CallLog
+from tests.core.sealed import edit
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path
 
 
 def ask(text: str, sample: int = 0) -> Request:
@@ -105,30 +112,54 @@ def test_a_handle_is_a_language_model_and_batches_stay_batches() -> None:
     assert handle.count_tokens([Message("user", "x")]) == TokenCount(1, exact=True)
 
 
-def test_usage_is_metered_by_caller() -> None:
-    pool = pool_with(Batches())
+def test_usage_is_metered(folder: Path) -> None:
+    pool, log = logged(folder, Batches())
     pool.caller("agent", "m").generate([ask("a"), ask("bad")])
     pool.caller("critic", "m").generate([ask("b")])
-    charges = pool.drain_charges()
-    assert [(c.caller, c.model, c.usage, c.source) for c in charges] == [
-        ("agent", "m", Usage(10, 5, 4, 3), "model"),
-        ("agent", "m", Usage(), "model"),
-        ("critic", "m", Usage(10, 5, 4, 3), "model"),
+    assert [(c.caller, c.number, c.model, c.usage, c.answered) for c in log.charges] == [
+        ("agent", 0, "m", Usage(10, 5, 4, 3), "asked"),
+        ("agent", 1, "m", Usage(), "asked"),
+        ("critic", 0, "m", Usage(10, 5, 4, 3), "asked"),
     ]
-    assert all(charge.seconds >= 0 for charge in charges)
-    assert pool.drain_charges() == []
+    assert all(charge.seconds >= 0 for charge in log.charges)
     assert pool.usage == Usage(20, 10, 8, 6)
+    log.close()
 
 
-def test_a_cache_hit_asks_nobody_and_counts_no_tokens() -> None:
+def test_the_seconds_of_a_batch_are_divided(folder: Path) -> None:
+    class Slow(Batches):
+        def generate(self, requests: Sequence[Request]) -> Sequence[Outcome]:
+            time.sleep(0.2)
+            return super().generate(requests)
+
+    pool, log = logged(folder, Slow())
+    pool.caller("agent", "m").generate([ask("a"), ask("b")])
+    assert all(0.1 <= charge.seconds < 0.19 for charge in log.charges)
+    log.close()
+
+
+def test_a_cache_hit_asks_nobody_and_counts_no_tokens(folder: Path) -> None:
     model = Batches()
-    pool = pool_with(model, Store())
+    pool, log = logged(folder, model, Store())
     handle = pool.caller("agent", "m")
     handle.generate([ask("a")])
     assert texts(handle.generate([ask("a"), ask("b"), ask("a", sample=1)])) == ["A", "B", "A"]
     assert model.batches == [["a"], ["b", "a"]], "another sample is another draw"
-    assert [charge.source for charge in pool.drain_charges()] == ["model", "cache", "model", "model"]
+    # A batch's cached calls are logged before the others are asked.
+    assert [(c.number, c.answered) for c in log.charges] == [
+        (0, "asked"),
+        (1, "cache"),
+        (2, "asked"),
+        (3, "asked"),
+    ]
     assert pool.usage == Usage(30, 15, 12, 9)
+    log.close()
+    pool, log = logged(folder, Batches())
+    handle = pool.caller("agent", "m")
+    for batch in ([ask("a")], [ask("a"), ask("b"), ask("a", sample=1)]):
+        handle.generate(batch)
+    assert pool.usage == Usage(30, 15, 12, 9), "a cached answer that is served again is still nobody's bill"
+    log.close()
 
 
 def test_errors_are_not_cached() -> None:
@@ -140,77 +171,80 @@ def test_errors_are_not_cached() -> None:
     assert cache.kept == {}
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return tmp_path
-
-
-def journalled(folder: Path, model: LanguageModel, cache: Store | None = None) -> tuple[ModelPool, Journal]:
+def logged(folder: Path, model: LanguageModel, cache: Store | None = None) -> tuple[ModelPool, CallLog]:
     pool = pool_with(model, cache)
-    journal = Journal(folder / "journal.jsonl")
-    journal.begin(0, "t", 0)
-    pool.recorder = journal
-    return pool, journal
+    log = CallLog(folder / "0.jsonl", {"task": "t"})
+    pool.recorder = log
+    return pool, log
 
 
 def test_calls_are_recorded_in_the_order_of_the_requests_with_their_callers(folder: Path) -> None:
-    pool, journal = journalled(folder, Batches(), Store())
+    pool, log = logged(folder, Batches(), Store())
     agent, critic = pool.caller("agent", "m"), pool.caller("critic", "m")
     agent.generate([ask("a")])
     critic.generate([ask("b"), ask("a"), ask("bad")])
-    assert [(c.caller, c.request) for c in journal.calls] == [
-        ("agent", ask("a")),
-        ("critic", ask("b")),
-        ("critic", ask("a")),
-        ("critic", ask("bad")),
+    assert [(c.caller, c.number, c.request) for c in log.calls] == [
+        ("agent", 0, ask("a")),
+        ("critic", 0, ask("b")),
+        ("critic", 1, ask("a")),
+        ("critic", 2, ask("bad")),
     ]
-    journal.close()
+    log.close()
     model = Batches()
-    pool, journal = journalled(folder, model)
+    pool, log = logged(folder, model)
     assert texts(pool.caller("agent", "m").generate([ask("a")])) == ["A"]
     assert texts(pool.caller("critic", "m").generate([ask("b"), ask("a"), ask("bad")])) == [
         "B",
         "A",
         "error bad",
     ]
-    assert model.batches == [], "served from the journal, cache hits and errors too"
-    assert [charge.source for charge in pool.drain_charges()] == ["journal"] * 4
-    assert pool.usage.prompt_tokens == 30
-    journal.close()
+    assert model.batches == [], "served from the log, cache hits and errors too"
+    assert [c.answered for c in log.charges] == ["asked", "cache", "asked", "asked"], "as first answered"
+    assert pool.usage.prompt_tokens == 20
+    log.close()
 
 
-def test_of_a_batch_that_was_partly_recorded_only_the_rest_is_asked(folder: Path) -> None:
-    pool, journal = journalled(folder, Batches())
+@pytest.mark.parametrize("lost", [0, 1, 2])
+def test_of_a_batch_that_was_partly_answered_only_the_rest_is_asked(folder: Path, lost: int) -> None:
+    pool, log = logged(folder, Batches())
     pool.caller("agent", "m").generate([ask("a"), ask("b"), ask("c")])
-    journal.close()
-    path = folder / "journal.jsonl"
-    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
+    log.close()
+
+    def lose(lines: list[dict[str, JSON]]) -> None:
+        (place,) = [
+            i for i, line in enumerate(lines) if (line["is"], line.get("number")) == ("answered", lost)
+        ]
+        del lines[place]
+
+    edit(folder / "0.jsonl", lose)
     model = Batches()
-    pool, journal = journalled(folder, model)
+    pool, log = logged(folder, model)
     assert texts(pool.caller("agent", "m").generate([ask("a"), ask("b"), ask("c")])) == ["A", "B", "C"]
-    assert model.batches == [["c"]]
-    assert [charge.source for charge in pool.drain_charges()] == ["journal", "journal", "model"]
-    assert len(journal.calls) == 3
-    journal.close()
+    assert model.batches == [["abc"[lost]]]
+    expected = ["asked", "asked", "asked"]
+    expected[lost] = "unanswered"
+    assert [c.answered for c in log.charges] == [*expected, "asked"], "the lost one is perhaps paid"
+    assert [call.number for call in log.calls] == [0, 1, 2]
+    log.close()
 
 
-def test_a_batch_that_fails_as_a_whole_records_nothing(folder: Path) -> None:
-    pool, journal = journalled(folder, Batches())
+def test_a_batch_that_fails_as_a_whole_is_perhaps_paid(folder: Path) -> None:
+    pool, log = logged(folder, Batches())
     with pytest.raises(ModelUnavailable):
         pool.caller("agent", "m").generate([ask("a"), ask("down")])
-    assert journal.calls == []
-    assert pool.drain_charges() == []
-    journal.close()
+    assert log.calls == ()
+    assert [(c.number, c.answered) for c in log.charges] == [(0, "unanswered"), (1, "unanswered")]
+    log.close()
 
 
 def test_another_request_than_the_recorded_one_is_a_divergence(folder: Path) -> None:
-    pool, journal = journalled(folder, Batches())
+    pool, log = logged(folder, Batches())
     pool.caller("agent", "m").generate([ask("a")])
-    journal.close()
-    pool, journal = journalled(folder, Batches())
+    log.close()
+    pool, log = logged(folder, Batches())
     with pytest.raises(Divergence, match="'agent' asked 'm' something that was not asked then"):
         pool.caller("agent", "m").generate([ask("z")])
-    journal.close()
+    log.close()
 
 
 def test_models_are_closed_once() -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -15,9 +18,10 @@ from hypothesis import strategies as st
 from perdure.core.agent import ContextView
 from perdure.core.callback import Callback, CallbackContext
 from perdure.core.controller import Limits
-from perdure.core.errors import RunFolderError
+from perdure.core.errors import RunFolderError, StorageError
 from perdure.core.history import InteractionHistory
-from perdure.core.model import CallCharge, LanguageModel, request_digest, request_options
+from perdure.core.model import LanguageModel, request_digest, request_options
+from perdure.core.recording import Charge, FinishedTask, Times
 from perdure.core.session import Session
 from perdure.core.types import (
     JSON,
@@ -34,22 +38,27 @@ from perdure.core.types import (
 )
 from perdure.environments.counter import CounterEnvironment
 from perdure.models.scripted import ScriptedModel
-from perdure.storage.journal import Journal
-from perdure.storage.run_store import RunReader, RunStore, Snapshots
+from perdure.storage import files
+from perdure.storage.run_reader import RunReader
+from perdure.storage.run_store import RunStore
+from perdure.storage.session_index import SessionIndex
+from perdure.storage.snapshots import Snapshot, Snapshots
 from tests.core.playing import DONE, play, pool_of, step_to_goal
+from tests.core.sealed import lines_of, write_lines
 
 TEXTS = st.text(st.characters(codec=None, exclude_categories=()))
 
 
 @contextmanager
-def opened(folder: Path, snapshot_every: int = 50) -> Iterator[tuple[RunStore, Journal]]:
-    store = RunStore(folder, snapshot_every=snapshot_every, fsync=False)
-    journal = Journal(folder / "journal.jsonl")
-    try:
-        yield store, journal
-    finally:
-        journal.close()
-        store.close()
+def opened(folder: Path, snapshot_every: int = 50) -> Iterator[RunStore]:
+    with closing(RunStore(folder, snapshot_every=snapshot_every, fsync=False)) as store:
+        yield store
+
+
+def finished_task(store: RunStore, session: Session, **facts: Any) -> FinishedTask:
+    """A session without calls, as a controller leaves it."""
+    with closing(store.log(session.index, Trial(session.task_id, session.sample))) as log:
+        return FinishedTask(session, log.calls, **{"deltas": {}, "charges": (), "times": log.times, **facts})
 
 
 steps = st.tuples(
@@ -91,12 +100,17 @@ def test_any_session_is_read_back_as_it_was(
 ) -> None:
     with TemporaryDirectory() as name:
         folder = Path(name)
-        with opened(folder) as (store, journal):
-            journal.begin(0, session.task_id, session.sample)
-            for caller, messages, text in calls:
-                request = Request(tuple(messages), sampling=Sampling(seed=len(text)))
-                journal.note(caller, "m", request, request_digest(request, "m"), Completion(text), 0.1)
-            store.commit(session, journal, {"x": session.task_id}, [])
+        with opened(folder) as store:
+            with closing(store.log(0, Trial(session.task_id, session.sample))) as log:
+                for caller, messages, text in calls:
+                    request = Request(tuple(messages), sampling=Sampling(seed=len(text)))
+                    call = log.number(caller, "m", request, request_digest(request, "m"))
+                    log.ask(call)
+                    log.answer(call, Completion(text, usage=Usage(len(text))), 0.1)
+                deltas = {"x": session.task_id}
+                items = session.history[:-1] or None
+                task = FinishedTask(session, log.calls, deltas, log.charges, log.times, items)
+            store.commit([task])
         reader = RunReader(folder)
         (past,) = reader
         assert past.record == session.record()
@@ -105,7 +119,8 @@ def test_any_session_is_read_back_as_it_was(
         assert past.experience == tuple(session.experience)
         read = list(reader.calls(0))
         assert [(c.caller, list(c.messages)) for c in read] == [(c, m) for c, m, _ in calls]
-        assert [c.outcome for c in read] == [Completion(text) for *_, text in calls]
+        assert [c.outcome for c in read] == [Completion(text, usage=Usage(len(text))) for *_, text in calls]
+        assert reader.history_items(reader.line(0)) == (session.history[:-1] or None)
         assert reader.line(0)["callbacks"] == {"x": session.task_id}
 
 
@@ -177,7 +192,7 @@ def finished(folder: Path, tasks: int = 3) -> RunReader:
     return play(folder, step_to_goal, tasks=tasks)
 
 
-@pytest.mark.parametrize("name", ["sessions.jsonl", "ledger.jsonl", "blobs/texts.jsonl", "journal.jsonl"])
+@pytest.mark.parametrize("name", ["sessions.jsonl", "ledger.jsonl", "blobs/texts.jsonl", "index.jsonl"])
 @pytest.mark.parametrize("torn", [b"{", b'{"v":1,"ind', b'["0123456789', b"\0\0\0\0"])
 def test_a_torn_last_line_of_any_file_is_owed_again(tmp_path: Path, name: str, torn: bytes) -> None:
     finished(tmp_path / "whole")
@@ -214,18 +229,18 @@ def test_a_ledger_line_without_its_commit_is_dropped(tmp_path: Path) -> None:
     finished(tmp_path)
     path = tmp_path / "ledger.jsonl"
     before = path.read_bytes()
-    path.write_bytes(before + before.splitlines()[-1].replace(b'"index":2', b'"index":3') + b"\n")
-    with opened(tmp_path) as (store, _):
+    write_lines(path, [*lines_of(path), {**lines_of(path)[-1], "index": 3}])
+    with opened(tmp_path) as store:
         assert len(store.past) == 3
     assert path.read_bytes() == before
 
 
-def test_a_ledger_that_lost_lines_with_the_machines_power_stays_aligned(tmp_path: Path) -> None:
+def test_a_ledger_that_lost_a_line_stays_aligned(tmp_path: Path) -> None:
     finished(tmp_path)
     path = tmp_path / "ledger.jsonl"
     first, _, third = path.read_bytes().splitlines(keepends=True)
-    uncommitted = third.replace(b'"index":2', b'"index":3')
-    path.write_bytes(first + third + uncommitted)
+    path.write_bytes(first + third)
+    write_lines(path, [*lines_of(path), {**lines_of(path)[-1], "index": 3}])
     assert [line["index"] for line in RunReader(tmp_path).ledger()] == [0, 2]
     finished(tmp_path)
     assert path.read_bytes() == first + third
@@ -248,17 +263,21 @@ def test_past_sessions_are_a_sequence_read_when_indexed(tmp_path: Path) -> None:
 
 def test_the_newest_two_snapshots_are_kept_and_damage_falls_back(tmp_path: Path) -> None:
     snapshots = Snapshots(tmp_path)
-    assert snapshots.newest(9) == (0, {})
-    for tasks in (2, 4, 6):
-        snapshots.write(tasks, {"x": tasks})
+    assert snapshots.newest(9) == Snapshot()
+    kept = {
+        tasks: Snapshot(tasks, {"x": tasks}, (Message("user", "q"), Message("agent", "a")))
+        for tasks in (2, 4, 6)
+    }
+    for snapshot in kept.values():
+        snapshots.write(snapshot)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["00000004.json", "00000006.json"]
-    assert snapshots.newest(6) == snapshots.newest(7) == (6, {"x": 6})
-    assert snapshots.newest(5) == (4, {"x": 4}), "one that is ahead of the commits is passed over"
+    assert snapshots.newest(6) == snapshots.newest(7) == kept[6]
+    assert snapshots.newest(5) == kept[4], "one that is ahead of the commits is passed over"
     for garbage in ("", "{", "[]", "5", "{}", '{"tasks": 6}'):
         (tmp_path / "00000006.json").write_text(garbage)
-        assert snapshots.newest(6) == (4, {"x": 4})
+        assert snapshots.newest(6) == kept[4]
     (tmp_path / ".00000008.json.1.tmp").write_text("{")
-    assert Snapshots(tmp_path).newest(8) == (4, {"x": 4})
+    assert Snapshots(tmp_path).newest(8) == kept[4]
     assert not (tmp_path / ".00000008.json.1.tmp").exists()
 
 
@@ -320,24 +339,158 @@ def test_a_snapshot_that_was_due_when_the_process_died_is_written_at_once(tmp_pa
     assert path.read_bytes() == before
 
 
-def test_the_ledger_says_who_paid_what(tmp_path: Path) -> None:
-    session = Session("t")
+def ended(task: str, index: int = 0) -> Session:
+    session = Session(task, index=index)
     session.finish(SessionStatus.TASK_UNKNOWN_ERROR)
     session.settle()
-    charge = CallCharge("agent", "m", Usage(10, 5, 4, 3), 0.25, "model")
-    with opened(tmp_path) as (store, journal):
-        journal.begin(0, "t", 0)
-        store.commit(session, journal, {}, [charge])
+    return session
+
+
+def test_the_ledger_says_who_paid_what_and_when(tmp_path: Path) -> None:
+    charge = Charge(1, "agent", 7, "m", "asked", Usage(10, 5, 4, 3), 0.25, 1.7e9)
+    times = Times(started=1.6e9, seconds=2.5, resumes=3, restarts=1, divergences=1)
+    with opened(tmp_path) as store:
+        store.commit([finished_task(store, ended("t"), charges=(charge,), times=times)])
     (line,) = RunReader(tmp_path).ledger()
-    assert line["calls"] == [["agent", "m", "model", 10, 5, 4, 3, 0.25]]
-    assert (line["task"], line["restarts"], line["divergences"]) == ("t", 0, 0)
-    assert "calls" in (tmp_path / "ledger.jsonl").read_text()
+    assert line["calls"] == [[1, "agent", 7, "m", "asked", 10, 5, 4, 3, 0.25, 1.7e9]]
+    assert (line["task"], line["started"], line["seconds"]) == ("t", 1.6e9, 2.5)
+    assert (line["resumes"], line["restarts"], line["divergences"], line["damaged"]) == (3, 1, 1, 0)
     assert "0.25" not in (tmp_path / "sessions.jsonl").read_text(), "no clock times in the committed record"
 
 
-def test_the_journal_is_empty_after_a_commit(tmp_path: Path) -> None:
+def test_a_log_is_deleted_with_the_commit_of_its_task(tmp_path: Path) -> None:
     finished(tmp_path)
-    assert (tmp_path / "journal.jsonl").read_bytes() == b""
+    assert list((tmp_path / "calls").iterdir()) == []
+
+
+def test_a_log_of_a_committed_task_that_was_left_is_deleted(tmp_path: Path) -> None:
+    finished(tmp_path)
+    for name in ("1.jsonl", "3.jsonl", "1.aside-0.jsonl"):
+        (tmp_path / "calls" / name).write_text("")
+    with opened(tmp_path):
+        left = {path.name for path in (tmp_path / "calls").iterdir()}
+    assert left == {"3.jsonl", "1.aside-0.jsonl"}
+
+
+def test_several_tasks_are_committed_together_and_in_order(tmp_path: Path) -> None:
+    with opened(tmp_path / "group") as store:
+        store.commit([finished_task(store, ended(task, index)) for index, task in enumerate("abc")])
+        store.commit([])
+        with pytest.raises(ValueError, match="session 5 cannot be committed as number 3"):
+            store.commit([finished_task(store, ended("d", 5))])
+        store.commit([finished_task(store, ended("d", 3))])
+        assert [record.task_id for record in store.past.records()] == list("abcd")
+    with opened(tmp_path / "serial") as store:
+        for index, task in enumerate("abcd"):
+            store.commit([finished_task(store, ended(task, index))])
+    for name in ("sessions.jsonl", "blobs/texts.jsonl", "index.jsonl"):
+        assert (tmp_path / "group" / name).read_bytes() == (tmp_path / "serial" / name).read_bytes()
+
+
+@pytest.mark.parametrize("failing", ["blobs", "ledger", "sessions"])
+def test_a_commit_that_fails_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: str
+) -> None:
+    files_of = {name: tmp_path / f"{name}.jsonl" for name in ("ledger", "sessions")}
+    files_of["blobs"] = tmp_path / "blobs" / "texts.jsonl"
+    with opened(tmp_path) as store:
+        store.commit([finished_task(store, ended("a"))])
+        before = {path: path.read_bytes() for path in files_of.values()}
+        session = Session("b", index=1)
+        session.start("a goal of its own", InteractionHistory([Message("user", "hello")]))
+        session.finish(SessionStatus.COMPLETED)
+        session.settle()
+        task = finished_task(store, session)
+        write_at = files.write_at
+
+        def full(descriptor: int, data: bytes, offset: int) -> int:
+            if os.path.samestat(os.fstat(descriptor), files_of[failing].stat()):
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return write_at(descriptor, data, offset)
+
+        monkeypatch.setattr(files, "write_at", full)
+        with pytest.raises(StorageError, match="No space left"):
+            store.commit([task])
+        monkeypatch.undo()
+        assert {path: path.read_bytes() for path in files_of.values()} == before
+        store.commit([task])
+        assert store.past[1].goal == "a goal of its own"
+
+
+def test_texts_beyond_the_last_commit_are_cut_and_missing_ones_told(tmp_path: Path) -> None:
+    finished(tmp_path)
+    path = tmp_path / "blobs" / "texts.jsonl"
+    whole = path.read_bytes()
+    path.write_bytes(whole + b'["0123456789abcdef0123456789abcdef","uncommitted"]\n')
+    finished(tmp_path)
+    assert path.read_bytes() == whole
+    path.write_bytes(whole[: whole[:-1].rindex(b"\n") + 1])
+    with pytest.raises(RunFolderError, match=r"texts.jsonl' is damaged: it has \d+ bytes, its sessions need"):
+        finished(tmp_path)
+    path.unlink()
+    with pytest.raises(RunFolderError, match="is damaged: it has 0 bytes"):
+        finished(tmp_path)
+
+
+def test_a_restore_reads_few_lines_beside_the_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    environment = CounterEnvironment(tasks=40)
+    play(tmp_path, callbacks=[Tally()], environment=environment, snapshot_every=5)
+    read: list[int] = []
+    line = RunReader.line
+
+    def counting(reader: RunReader, index: int) -> dict[str, JSON]:
+        read.append(range(len(reader))[index])
+        return line(reader, index)
+
+    monkeypatch.setattr(RunReader, "line", counting)
+    scanned: list[bytes] = []
+    monkeypatch.setattr(SessionIndex, "_add", lambda index, line: scanned.append(line))
+    with closing(RunStore(tmp_path, snapshot_every=5, fsync=False)) as store:
+        snapshot, deltas = store.state()
+    assert (snapshot.tasks, deltas) == (40, [])
+    assert len(read) <= 5
+    assert scanned == []
+
+
+@pytest.mark.parametrize("change", ["gone", "short", "garbage", "flipped", "foreign"])
+def test_an_index_that_is_wrong_is_rebuilt(tmp_path: Path, change: str) -> None:
+    finished(tmp_path, 4)
+    path = tmp_path / "index.jsonl"
+    before = path.read_bytes()
+    lines = before.splitlines(keepends=True)
+    if change == "gone":
+        path.unlink()
+    elif change == "foreign":
+        finished(tmp_path / "other", 3)
+        path.write_bytes((tmp_path / "other" / "index.jsonl").read_bytes())
+    else:
+        told = {"short": lines[:2], "garbage": [lines[0], b"{}\n", *lines[2:]]}
+        told["flipped"] = [lines[0], lines[1].replace(b'"at":', b'"At":'), *lines[2:]]
+        path.write_bytes(b"".join(told[change]))
+    assert [record.task_id for record in RunReader(tmp_path).records()] == list("0123")
+    finished(tmp_path, 4)
+    assert path.read_bytes() == before
+
+
+def test_an_index_of_more_than_the_sessions_is_rebuilt(tmp_path: Path) -> None:
+    finished(tmp_path, 4)
+    path = tmp_path / "sessions.jsonl"
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:2]))
+    assert len(RunReader(tmp_path)) == 2
+
+
+def test_a_reader_refreshes_from_where_it_was(tmp_path: Path) -> None:
+    with opened(tmp_path) as store:
+        reader = RunReader(tmp_path)
+        for index, task in enumerate("ab"):
+            store.commit([finished_task(store, ended(task, index))])
+            assert len(reader) == index
+            reader.refresh()
+            assert reader[index].record.task_id == task
+        with (tmp_path / "sessions.jsonl").open("ab") as file:
+            file.write(b'{"v":2,"torn')
+        reader.refresh()
+        assert (len(reader), reader.committed.damaged_end) == (2, True)
 
 
 def test_a_view_shows_experience_after_the_instructions() -> None:

@@ -91,7 +91,7 @@ def _carry_out(experiment: Experiment, *, floors: bool, as_json: bool) -> None:
     from perdure.experiment.runs import Run
     from perdure.reports.facts import run_facts, to_json
     from perdure.reports.floors import floors_of
-    from perdure.storage.run_store import RunReader
+    from perdure.storage.run_reader import RunReader
 
     played = len(RunReader(experiment.folder)) < len(experiment.schedule)
     with resumable(experiment.folder):

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from perdure.core.agent import Agent
 from perdure.core.callback import CallbackList
-from perdure.core.controller import Controller, Limits
+from perdure.core.controller import Limits
 from perdure.core.environment import Environment, Opening
 from perdure.core.errors import ConfigError
 from perdure.core.model import ModelPool
 from perdure.core.session import SessionRecord
 from perdure.core.types import Trial
 from perdure.core.world import World
+from perdure.experiment.lanes import Lane
 from perdure.experiment.scripted_agents import DoNothing
-from perdure.storage.run_store import Journal, RunStore
+from perdure.storage.run_store import RunStore
 
 
 class Subject:
@@ -92,27 +94,24 @@ def play(
 ) -> list[SessionRecord]:
     """Play the sample through the controller; `actions` collects what was done, by task."""
     limits = Limits(subject.world.max_interactions, max_turns=4 * subject.world.max_interactions)
-    with tempfile.TemporaryDirectory(prefix="perdure-check-") as scratch:
-        store = RunStore(Path(scratch), fsync=False)
-        journal = Journal(Path(scratch) / "journal.jsonl", normalise=subject.world.normalise)
-        try:
-            Controller(
-                schedule=[Trial(task) for task in subject.tasks],
-                environment=subject.environment,
-                agent=agent,
-                callbacks=CallbackList(),
-                pool=ModelPool({}, _no_model),
-                store=store,
-                journal=journal,
-                limits=limits,
-            ).run()
-            if actions is not None:
-                for past in store.past:
-                    actions[past.record.task_id] = [item.action for item in past.interactions]
-            return list(store.past.records())
-        finally:
-            journal.close()
-            store.close()
+    with (
+        tempfile.TemporaryDirectory(prefix="perdure-check-") as scratch,
+        closing(RunStore(Path(scratch), fsync=False)) as store,
+    ):
+        Lane(
+            schedule=[Trial(task) for task in subject.tasks],
+            environment=subject.environment,
+            agent=agent,
+            callbacks=CallbackList(),
+            limits=limits,
+            pool=ModelPool({}, _no_model),
+            store=store,
+            normalise=subject.world.normalise,
+        ).run()
+        if actions is not None:
+            for past in store.past:
+                actions[past.record.task_id] = [item.action for item in past.interactions]
+        return list(store.past.records())
 
 
 def spread(items: list[str], count: int) -> list[str]:

@@ -1,7 +1,8 @@
 """Language models and the pool that shares them (LifelongAgentBench B.1.1).
 
 The pool builds each model once, however many names and callers it has, meters tokens for every caller, and
-passes every call through a recorder (the journal) so that an interrupted task can be re-executed exactly.
+passes every call through a recorder (the call log of the task) so that an interrupted task can be re-executed
+exactly.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ from perdure.core.errors import ModelError, PluginNotFound
 from perdure.core.types import JSON, Completion, Message, Request, Sampling, TokenCount, Usage
 
 __all__ = [
-    "CallCharge",
     "CallRecorder",
     "Completion",
     "LanguageModel",
     "ModelHandle",
     "ModelPool",
     "ModelSpec",
+    "NumberedCall",
     "Outcome",
     "Request",
     "ResponseStore",
@@ -83,19 +84,37 @@ def request_digest(request: Request, model: str = "") -> str:
     return blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
+@dataclass(frozen=True)
+class NumberedCall:
+    """A call that its caller wants to make. `number` counts the caller's calls of this task from 0."""
+
+    caller: str
+    number: int
+    model: str
+    digest: str
+    request: Request
+    recorded: Outcome | None = None
+    """What a re-executed task is answered with; None where the model must be asked."""
+    from_cache: bool = False
+    """The recorded answer came from the response cache: nobody was paid for it."""
+
+
 class CallRecorder(Protocol):
-    """Where calls are journalled, and from where a re-executed task is served."""
+    """Where calls are logged, and from where a re-executed task is served. Threads may share it."""
 
-    def recall(self, caller: str, model: str, request: Request, digest: str) -> tuple[Outcome, float] | None:
-        """The recorded outcome of the next call and its seconds, or None when the record is used up.
+    def number(self, caller: str, model: str, request: Request, digest: str) -> NumberedCall:
+        """Give a call its number, and its recorded answer where there is one.
 
-        Raises Divergence when the next recorded call is another one.
+        Raises Divergence when the call that was recorded in this place is another one.
         """
 
-    def note(
-        self, caller: str, model: str, request: Request, digest: str, outcome: Outcome, seconds: float
+    def ask(self, call: NumberedCall) -> None:
+        """Log a call before its model is asked: from here on it is perhaps paid."""
+
+    def answer(
+        self, call: NumberedCall, outcome: Outcome, seconds: float, *, from_cache: bool = False
     ) -> None:
-        """Append one answered call."""
+        """Log what became of a call, before anybody acts on it; in any order."""
 
 
 class ResponseStore(Protocol):
@@ -108,19 +127,8 @@ class ResponseStore(Protocol):
         """Store a completion atomically."""
 
 
-@dataclass(frozen=True)
-class CallCharge:
-    """What one call cost, for the ledger. `source` is `model`, `journal` or `cache`."""
-
-    caller: str
-    model: str
-    usage: Usage
-    seconds: float
-    source: str
-
-
 class ModelHandle:
-    """A model as one caller sees it: metered and journalled. It is itself a `LanguageModel`."""
+    """A model as one caller sees it: metered and logged. It is itself a `LanguageModel`."""
 
     def __init__(self, pool: ModelPool, caller: str, model: str) -> None:
         self._pool = pool
@@ -128,11 +136,11 @@ class ModelHandle:
         self.model = model
 
     def under(self, caller: str) -> ModelHandle:
-        """The same model, metered and journalled for somebody else who asks it."""
+        """The same model, metered and logged for somebody else who asks it."""
         return ModelHandle(self._pool, caller, self.model)
 
     def generate(self, requests: Sequence[Request]) -> Sequence[Outcome]:
-        """Answer from the journal while a task is re-executed, then from the cache, then from the model."""
+        """Answer from the call log while a task is re-executed, then from the cache, then from the model."""
         return self._pool.answer(self.caller, self.model, requests)
 
     def count_tokens(self, messages: Sequence[Message]) -> TokenCount:
@@ -154,11 +162,10 @@ class ModelPool:
         self._build = build
         self._cache = cache
         self._instances: dict[str, LanguageModel] = {}
-        self._charges: list[CallCharge] = []
         self.usage = Usage()
         """Tokens of every call so far in this process, cache hits left out."""
         self.recorder: CallRecorder | None = None
-        """The journal of the run under way, set by the controller."""
+        """The call log of the task under way, set by whoever plays it."""
 
     def caller(self, caller: str, model: str) -> ModelHandle:
         """A handle for one caller. Raises PluginNotFound for an unknown model name."""
@@ -173,11 +180,6 @@ class ModelPool:
             self._instances[spec.identity] = self._build(spec)
         return self._instances[spec.identity]
 
-    def drain_charges(self) -> list[CallCharge]:
-        """Calls since the last drain, in order; the controller writes them to the ledger."""
-        charges, self._charges = self._charges, []
-        return charges
-
     def close(self) -> None:
         """Close every model that has a `close`. Idempotent."""
         for model in self._instances.values():
@@ -187,53 +189,54 @@ class ModelPool:
         self._instances.clear()
 
     def answer(self, caller: str, model: str, requests: Sequence[Request]) -> list[Outcome]:
-        """One outcome a request: recorded calls first, the rest asked in one batch."""
-        spec = self._specs[model]
-        digests = [request_digest(request, spec.identity) for request in requests]
-        outcomes: list[Outcome | None] = [
-            self._recalled(caller, model, request, digest)
-            for request, digest in zip(requests, digests, strict=True)
+        """One outcome a request: recorded calls and cached ones first, the rest asked in one batch."""
+        identity = self._specs[model].identity
+        recorder = self.recorder if self.recorder is not None else _Unrecorded()
+        calls = [
+            recorder.number(caller, model, request, request_digest(request, identity)) for request in requests
         ]
-        missing = [i for i, outcome in enumerate(outcomes) if outcome is None]
-        if missing:
-            fresh = self._ask(model, [requests[i] for i in missing], [digests[i] for i in missing])
-            for i, (outcome, seconds, source) in zip(missing, fresh, strict=True):
-                if self.recorder is not None:
-                    self.recorder.note(caller, model, requests[i], digests[i], outcome, seconds)
-                self._charge(caller, model, outcome, seconds, source)
-                outcomes[i] = outcome
-        return [outcome for outcome in outcomes if outcome is not None]
-
-    def _recalled(self, caller: str, model: str, request: Request, digest: str) -> Outcome | None:
-        recorded = self.recorder.recall(caller, model, request, digest) if self.recorder else None
-        if recorded is None:
-            return None
-        outcome, seconds = recorded
-        self._charge(caller, model, outcome, seconds, "journal")
-        return outcome
-
-    def _ask(
-        self, model: str, requests: Sequence[Request], digests: Sequence[str]
-    ) -> list[tuple[Outcome, float, str]]:
-        answers: list[tuple[Outcome, float, str] | None] = [None] * len(requests)
+        outcomes = {i: call.recorded for i, call in enumerate(calls) if call.recorded is not None}
+        for i, outcome in outcomes.items():
+            self._meter(outcome, paid=not calls[i].from_cache)
         if self._cache is not None:
-            for i, digest in enumerate(digests):
-                cached = self._cache.get(digest)
-                if cached is not None:
-                    answers[i] = (cached, 0.0, "cache")
-        asked = [i for i, answer in enumerate(answers) if answer is None]
-        if asked:
-            started = time.perf_counter()
-            outcomes = self.get(model).generate([requests[i] for i in asked])
-            seconds = (time.perf_counter() - started) / len(asked)
-            for i, outcome in zip(asked, outcomes, strict=True):
-                answers[i] = (outcome, seconds, "model")
-                if self._cache is not None and isinstance(outcome, Completion):
-                    self._cache.put(digests[i], outcome)
-        return [answer for answer in answers if answer is not None]
+            for i, call in enumerate(calls):
+                if i not in outcomes and (cached := self._cache.get(call.digest)) is not None:
+                    recorder.answer(call, cached, 0.0, from_cache=True)
+                    outcomes[i] = cached
+        missing = [i for i in range(len(calls)) if i not in outcomes]
+        if missing:
+            fresh = self._ask(model, [calls[i] for i in missing], recorder)
+            outcomes.update(zip(missing, fresh, strict=True))
+        return [outcomes[i] for i in range(len(calls))]
 
-    def _charge(self, caller: str, model: str, outcome: Outcome, seconds: float, source: str) -> None:
-        usage = outcome.usage if isinstance(outcome, Completion) else Usage()
-        if source != "cache":
-            self.usage += usage
-        self._charges.append(CallCharge(caller, model, usage, seconds, source))
+    def _ask(self, model: str, calls: Sequence[NumberedCall], recorder: CallRecorder) -> list[Outcome]:
+        for call in calls:
+            recorder.ask(call)
+        started = time.perf_counter()
+        outcomes = self.get(model).generate([call.request for call in calls])
+        seconds = (time.perf_counter() - started) / len(calls)
+        for call, outcome in zip(calls, outcomes, strict=True):
+            recorder.answer(call, outcome, seconds)
+            self._meter(outcome)
+            if self._cache is not None and isinstance(outcome, Completion):
+                self._cache.put(call.digest, outcome)
+        return list(outcomes)
+
+    def _meter(self, outcome: Outcome, *, paid: bool = True) -> None:
+        if paid and isinstance(outcome, Completion):
+            self.usage += outcome.usage
+
+
+class _Unrecorded:
+    """Calls that belong to no task: nothing is logged and nothing is served."""
+
+    def number(self, caller: str, model: str, request: Request, digest: str) -> NumberedCall:
+        return NumberedCall(caller, 0, model, digest, request)
+
+    def ask(self, call: NumberedCall) -> None:
+        return
+
+    def answer(
+        self, call: NumberedCall, outcome: Outcome, seconds: float, *, from_cache: bool = False
+    ) -> None:
+        return

@@ -8,7 +8,8 @@ States (LifelongAgentBench B.1.5, spec/legal transitions):
        │                  └──finish──▶ agent_context_limit, agent_out_of_memory, agent_unknown_error
        └──finish──▶ task_environment_error, task_unknown_error, agent_* (a callback gave the task up)
 
-A terminal status never changes. Every session ends with exactly one outcome other than `unset`.
+A terminal status changes only when the environment then fails to grade (`fail_grading`). Every session ends
+with exactly one outcome other than `unset`.
 """
 
 from __future__ import annotations
@@ -246,6 +247,12 @@ class Session:
         if evaluation.outcome is EvaluationOutcome.UNSET:
             raise IllegalTransition("an evaluation must have an outcome")
         self.evaluation = evaluation
+
+    def fail_grading(self, reason: str) -> None:
+        """The environment could not grade: whatever had ended the session, the task itself has failed."""
+        if not self.status.is_terminal:
+            raise IllegalTransition(f"session {self.task_id!r} is {self.status}, it cannot be graded yet")
+        self.status, self.finish_reason = SessionStatus.TASK_ENVIRONMENT_ERROR, reason
 
     def settle(self) -> None:
         """The session is over: it must have ended, and where nobody graded it the outcome is `unknown`."""

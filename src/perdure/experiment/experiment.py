@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from perdure.core.agent import Agent, ModelAgent
 from perdure.core.callback import Callback, CallbackList
-from perdure.core.controller import Controller, Limits
+from perdure.core.controller import Limits
 from perdure.core.environment import Environment
 from perdure.core.errors import ConfigError, Divergence
 from perdure.core.model import LanguageModel, ModelHandle, ModelPool, ModelSpec
@@ -18,14 +18,20 @@ from perdure.core.types import JSON, Sampling, Trial
 from perdure.experiment.config import RunConfig, config_hash, flatten
 from perdure.experiment.construct import bind, construct
 from perdure.experiment.frozen import FrozenCallbacks
+from perdure.experiment.lanes import Lane
 from perdure.experiment.orders import arrange, needs_skills
-from perdure.experiment.probes import check_probes_taken, probe_folder, probe_positions, read_probe
+from perdure.experiment.probes import (
+    check_probes_taken,
+    is_probe_finished,
+    probe_folder,
+    probe_positions,
+)
 from perdure.experiment.registry import Plugin, load_plugin, load_world, resolve_path
 from perdure.experiment.run_folder import check_identity, default_folder, write_config
 from perdure.experiment.scripted_agents import DoNothing, FixedResponse
 from perdure.experiment.sources import source_digests
-from perdure.storage.files import line_offsets
-from perdure.storage.run_store import Journal, RunStore
+from perdure.storage.run_store import RunStore
+from perdure.storage.session_index import SessionIndex
 
 MAX_SESSIONS = 10_000_000
 """Sessions of one run's schedule."""
@@ -64,18 +70,20 @@ class Experiment:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
-    def run(self) -> Mapping[str, JSON]:
+    def run(self, *, restart: Collection[int] | Literal["all"] = ()) -> Mapping[str, JSON]:
         """Run, or resume, and return the environment's metrics.
 
-        A re-executed task that diverges from its journal starts again, from callbacks as they were committed.
+        A re-executed task that diverges from its log starts again, from callbacks as they were committed.
+        `restart`: places in the schedule of open tasks that take a fresh start.
         """
         check_identity(self.folder, self.identity)
-        try:
-            return self._attempt()
-        except Divergence:
-            self.environment.release()
-            self.environment = self._build_environment()
-            return self._attempt()
+        while True:
+            try:
+                return self._attempt(restart)
+            except Divergence:
+                restart = ()
+                self.environment.release()
+                self.environment = self._build_environment()
 
     def agent(self) -> Agent:
         """A fresh agent as configured."""
@@ -115,8 +123,7 @@ class Experiment:
     @property
     def pending(self) -> int:
         """Sessions of the schedule that the run folder does not hold yet."""
-        finished = sum(1 for _ in line_offsets(self.folder / "sessions.jsonl"))
-        return max(0, len(self.schedule) - finished)
+        return max(0, len(self.schedule) - len(SessionIndex(self.folder)))
 
     def close(self) -> None:
         """Free the environment and the models. Idempotent."""
@@ -133,82 +140,75 @@ class Experiment:
         if self.config.agent.kind == "model" and self.pending:
             self.pool.get(self.config.agent.model)
 
-    def _attempt(self) -> Mapping[str, JSON]:
+    def _attempt(self, restart: Collection[int] | Literal["all"]) -> Mapping[str, JSON]:
         callbacks, agent = self._callbacks(), self.agent()
         self._build_agent_model()
         with ExitStack() as stack:
             stack.callback(self._detach)
             stack.callback(callbacks.close)
-            store, journal = stack.enter_context(self._opened(self.folder))
+            store = stack.enter_context(self._opened(self.folder))
             write_config(self.folder, self.config, self.identity, self.base, planned=len(self.schedule))
-            controller = self._controller(self.schedule, agent, callbacks, store, journal)
-            controller.restore()
+            lane = self._lane(self.schedule, agent, callbacks, store, frozen=self.config.stateless)
+            if restart:
+                lane.restart(None if restart == "all" else restart)
+            lane.restore()
             check_probes_taken(self.folder, self.probe_positions, len(store.past), len(self._probed))
             for position in self.probe_positions:
-                controller.play(position)
+                lane.play(position)
                 self._probe(position, store)
-            controller.play(len(self.schedule))
-            return controller.finish()
+            lane.play(len(self.schedule))
+            return lane.finish()
 
     def _probe(self, position: int, stream: RunStore) -> None:
         """All tasks with the memory that the stream has here; a finished one is not played again."""
-        taken = read_probe(self.folder, position)
-        if taken is not None and len(taken) == len(self._probed):
+        if is_probe_finished(self.folder, position, len(self._probed)):
             return
-        states, deltas = stream.callback_state()
-        frozen = FrozenCallbacks(self._learners, past=stream.past, states=states, deltas=deltas)
-        with closing(frozen), self._opened(probe_folder(self.folder, position)) as (store, journal):
-            controller = self._controller(self._probed, self.agent(), frozen, store, journal)
-            controller.restore()
-            controller.play(len(self._probed))
-            controller.finish()
+        snapshot, deltas = stream.state()
+        frozen = FrozenCallbacks(self._learners, past=stream.past, states=snapshot.callbacks, deltas=deltas)
+        with closing(frozen), self._opened(probe_folder(self.folder, position)) as store:
+            lane = self._lane(self._probed, self.agent(), frozen, store, frozen=True)
+            lane.restore()
+            lane.play(len(self._probed))
+            lane.finish()
 
-    @contextmanager
-    def _opened(self, folder: Path) -> Iterator[tuple[RunStore, Journal]]:
-        """The files of a stream or a probe; an interrupted task that diverged loses its record."""
+    def _opened(self, folder: Path) -> closing[RunStore]:
+        """The files of a stream or a probe."""
         execution = self.config.execution
-        with (
-            closing(
-                RunStore(folder, snapshot_every=execution.snapshot_every, fsync=execution.fsync)
-            ) as store,
-            closing(
-                Journal(
-                    folder / "journal.jsonl",
-                    on_divergence=execution.on_divergence,
-                    normalise=self.normalise,
-                )
-            ) as journal,
-        ):
-            try:
-                yield store, journal
-            except Divergence:
-                journal.discard()
-                raise
+        return closing(
+            RunStore(
+                folder,
+                identity=config_hash(self.identity),
+                snapshot_every=execution.snapshot_every,
+                fsync=execution.fsync,
+            )
+        )
 
-    def _controller(
+    def _lane(
         self,
         schedule: Sequence[Trial],
         agent: Agent,
         callbacks: CallbackList,
         store: RunStore,
-        journal: Journal,
-    ) -> Controller:
-        return Controller(
+        *,
+        frozen: bool,
+    ) -> Lane:
+        return Lane(
             schedule=schedule,
             environment=self.environment,
             agent=agent,
             callbacks=callbacks,
+            limits=self.limits,
             pool=self.pool,
             store=store,
-            journal=journal,
-            limits=self.limits,
+            on_divergence=self.config.execution.on_divergence,
+            normalise=self.world.normalise,
             reply_form=self.world.reply_form(self.environment),
+            frozen=frozen,
         )
 
     def _detach(self) -> None:
         """The pool outlives an attempt; what it knows of it does not."""
         self.pool.recorder = None
-        self.pool.drain_charges()
 
     def _limits(self) -> Limits:
         section = self.config.limits

@@ -1,6 +1,6 @@
 """Frozen probes: at checkpoints of a stream, all tasks with the memory of that moment, learning nothing.
 
-They lie in `probes/<position>/` of the run folder, apart from the stream, each with sessions, journal and
+They lie in `probes/<position>/` of the run folder, apart from the stream, each with sessions, call logs and
 ledger of its own: a probe that was interrupted goes on where it stopped.
 """
 
@@ -13,7 +13,7 @@ from perdure.core.errors import RunFolderError
 from perdure.experiment.config import ProbesSection
 from perdure.experiment.runs import Run
 from perdure.metrics.transfer import Transfer, probe_matrix, segments, transfer
-from perdure.storage.run_store import RunReader
+from perdure.storage.run_reader import RunReader
 
 FOLDER = "probes"
 
@@ -40,6 +40,17 @@ def check_probes_taken(folder: Path, positions: Sequence[int], finished: int, ta
                 f"{str(folder)!r} is at session {finished} without its probe at {position}, as its schedule "
                 "was another; give another --out"
             )
+
+
+def is_probe_finished(folder: Path, position: int, tasks: int) -> bool:
+    """Whether all tasks of a probe are played and its metrics are written."""
+    taken = read_probe(folder, position)
+    if taken is None or len(taken) < tasks:
+        return False
+    try:
+        return taken.metrics() is not None
+    except RunFolderError:
+        return False  # damaged: it is written anew from the sessions
 
 
 def read_probe(folder: Path, position: int) -> RunReader | None:

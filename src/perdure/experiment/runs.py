@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perdure.core.errors import MissingExtra, RunFolderError
 from perdure.core.session import PastSessions, SessionRecord
 from perdure.core.types import JSON
-from perdure.storage.run_store import RunReader
+from perdure.storage.run_reader import METRICS_FILE, RunReader
 
 if TYPE_CHECKING:
     import pandas
@@ -73,23 +72,24 @@ class Run:
         """The folder's files: exact prompts, ledger lines, raw records."""
         return self._reader
 
-    @cached_property
+    @property
     def metrics(self) -> Mapping[str, JSON]:
-        """The environment's metrics; empty while the run is unfinished."""
-        path = self.folder / "metrics.json"
-        try:
-            body = json.loads(path.read_text("utf-8"))
-        except FileNotFoundError:
+        """The environment's metrics; empty while the run is unfinished. Raises RunFolderError for damage."""
+        body = self._reader.metrics()
+        if body is None:
             return {}
-        except (OSError, ValueError, RecursionError) as error:
-            raise RunFolderError(f"{str(path)!r} cannot be read: {error}") from error
-        metrics = body.get("environment") if isinstance(body, dict) else None
+        path = self.folder / METRICS_FILE
+        metrics = body.get("environment")
         if not isinstance(metrics, dict):
             raise RunFolderError(f"{str(path)!r} cannot be read: it has no table 'environment'")
         for key, value in metrics.items():
             if not isinstance(value, int | float):
                 raise RunFolderError(f"{str(path)!r} cannot be read: {key!r} is {value!r:.80}, not a number")
         return metrics
+
+    def refresh(self) -> None:
+        """Take in the sessions that were committed since; only those are read."""
+        self._reader.refresh()
 
     def records(self) -> Iterator[SessionRecord]:
         """Slim results, in order."""
@@ -113,7 +113,8 @@ class Run:
         """The run in a few numbers."""
         from perdure.metrics.summary import summarise
 
-        return summarise(self.records(), self._reader.ledger())
+        open_tasks = (task.ledger_line() for task in self._reader.open_tasks())
+        return summarise(self.records(), self._reader.ledger(), open_tasks)
 
     def sessions_frame(self) -> pandas.DataFrame:
         """One row a session. Raises MissingExtra without pandas."""

@@ -10,7 +10,7 @@ from perdure.core.environment import Opening
 from perdure.core.errors import ConfigError, ModelError
 from perdure.core.model import Outcome
 from perdure.core.session import Session
-from perdure.storage.run_store import RunReader
+from perdure.storage.run_reader import RunReader
 
 
 class DoNothing(Agent):

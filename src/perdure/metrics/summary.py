@@ -28,12 +28,19 @@ class RunSummary:
     statuses: Mapping[str, int] = field(default_factory=dict)
     outcomes: Mapping[str, int] = field(default_factory=dict)
     seconds: float = 0.0
+    resumes: int = 0
+    """Interruptions after which a task went on where it was."""
     restarts: int = 0
+    """Fresh starts of a task, the first one left out."""
     divergences: int = 0
     tokens: Mapping[str, TokenTotals] = field(default_factory=dict)
-    """Totals by caller."""
+    """Totals by caller, of unfinished tasks and of attempts that were given up too."""
     unaccounted: int = 0
     """Sessions whose ledger line is lost: seconds and tokens are those of the others."""
+    unfinished: int = 0
+    """Call logs of tasks that were begun and are not committed."""
+    damaged: int = 0
+    """Lines of call logs that could not be read: their calls may be missing in the totals."""
 
     @property
     def rate(self) -> float:
@@ -46,8 +53,12 @@ class RunSummary:
         return sum(self.tokens.values(), TokenTotals())
 
 
-def summarise(records: Iterable[SessionRecord], ledger: Iterable[Mapping[str, JSON]]) -> RunSummary:
-    """Count everything in one pass over each."""
+def summarise(
+    records: Iterable[SessionRecord],
+    ledger: Iterable[Mapping[str, JSON]],
+    open_tasks: Iterable[Mapping[str, JSON]] = (),
+) -> RunSummary:
+    """Count everything in one pass over each. `open_tasks` are lines of tasks that are not committed."""
     statuses: Counter[str] = Counter()
     outcomes: Counter[str] = Counter()
     sessions = correct = limited = correct_unlimited = interactions = 0
@@ -62,14 +73,12 @@ def summarise(records: Iterable[SessionRecord], ledger: Iterable[Mapping[str, JS
         reward += record.reward
         statuses[str(record.status)] += 1
         outcomes[str(record.outcome)] += 1
-    tokens: dict[str, TokenTotals] = {}
-    seconds, restarts, divergences, accounted = 0.0, 0, 0, 0
+    totals = _LedgerTotals()
     for line in ledger:
-        accounted += 1
-        seconds += line["seconds"]
-        restarts += line["restarts"]
-        divergences += line["divergences"]
-        add_ledger_line(tokens, line)
+        totals.add(line)
+    accounted = totals.lines
+    for line in open_tasks:
+        totals.add(line)
     return RunSummary(
         sessions,
         correct,
@@ -80,9 +89,28 @@ def summarise(records: Iterable[SessionRecord], ledger: Iterable[Mapping[str, JS
         interactions,
         dict(statuses),
         dict(outcomes),
-        seconds,
-        restarts,
-        divergences,
-        tokens,
+        totals.seconds,
+        totals.resumes,
+        totals.restarts,
+        totals.divergences,
+        totals.tokens,
         max(0, sessions - accounted),
+        totals.lines - accounted,
+        totals.damaged,
     )
+
+
+class _LedgerTotals:
+    def __init__(self) -> None:
+        self.lines = self.resumes = self.restarts = self.divergences = self.damaged = 0
+        self.seconds = 0.0
+        self.tokens: dict[str, TokenTotals] = {}
+
+    def add(self, line: Mapping[str, JSON]) -> None:
+        self.lines += 1
+        self.seconds += line["seconds"]
+        self.resumes += line["resumes"]
+        self.restarts += line["restarts"]
+        self.divergences += line["divergences"]
+        self.damaged += line["damaged"]
+        add_ledger_line(self.tokens, line)

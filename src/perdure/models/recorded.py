@@ -14,7 +14,7 @@ from perdure.core.model import Outcome, request_digest
 from perdure.core.types import JSON, Message, Request, Sampling, TokenCount
 from perdure.models.token_estimate import estimate_messages
 from perdure.storage.records import RecordedCall
-from perdure.storage.run_store import RunReader
+from perdure.storage.run_reader import RunReader
 
 
 class RecordedModel:
