@@ -23,6 +23,7 @@ from threading import Thread
 
 import httpx
 
+from perdure.core.model import all_outcomes
 from perdure.core.types import Message, Request
 from perdure.models.openai_compatible import OpenAICompatibleModel
 
@@ -98,8 +99,8 @@ def compare(url: str, size: int) -> tuple[float, float]:
             last_prompt = texts[:-2]
             new = tuple(Message(message.role, f"{call} {message.text}") for message in texts[-2:])
             request = Request((*last_prompt, *new))
-            model.generate([Request(last_prompt)])
-            ours.append(cpu_of(partial(model.generate, [request])))
+            all_outcomes(model, [Request(last_prompt)])
+            ours.append(cpu_of(partial(all_outcomes, model, [request])))
             plain.append(cpu_of(lambda: client.post(address, json=body).json()))
     return median(ours), median(plain)
 

@@ -18,6 +18,7 @@ from multiprocessing.connection import Connection
 from statistics import median
 from threading import Thread
 
+from perdure.core.model import all_outcomes
 from perdure.core.types import Completion, Message, Request
 from perdure.models.openai_compatible import OpenAICompatibleModel
 
@@ -88,7 +89,7 @@ def measure(port: int, threads: int, connections: int) -> tuple[float, float, in
 
         def play() -> None:
             for _ in range(CALLS):
-                outcomes = model.generate([request])
+                outcomes = all_outcomes(model, [request])
                 wrong.extend(outcome for outcome in outcomes if not isinstance(outcome, Completion))
 
         lanes = [Thread(target=play) for _ in range(threads)]

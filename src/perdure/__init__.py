@@ -15,7 +15,7 @@ from perdure.core.callback import Callback, CallbackContext, SessionController, 
 from perdure.core.environment import Environment, Opening
 from perdure.core.errors import PerdureError
 from perdure.core.history import HistoryFactory, InteractionHistory
-from perdure.core.model import LanguageModel, ModelPool, Request
+from perdure.core.model import LanguageModel, ModelHandle, ModelPool, Request
 from perdure.core.session import PastSession, Session, SessionRecord
 from perdure.core.types import (
     Completion,
@@ -23,6 +23,7 @@ from perdure.core.types import (
     EvaluationOutcome,
     Message,
     Observation,
+    Reply,
     Sampling,
     SessionStatus,
     Task,
@@ -51,12 +52,14 @@ __all__ = [
     "LanguageModel",
     "Message",
     "ModelAgent",
+    "ModelHandle",
     "ModelPool",
     "Observation",
     "Opening",
     "PastSession",
     "PerdureError",
     "Readers",
+    "Reply",
     "Request",
     "Run",
     "Sampling",

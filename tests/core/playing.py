@@ -10,19 +10,19 @@ from perdure.core.agent import Agent, ModelAgent
 from perdure.core.callback import Callback, CallbackList
 from perdure.core.controller import Limits
 from perdure.core.environment import Environment
-from perdure.core.model import LanguageModel, ModelPool, ModelSpec
+from perdure.core.model import LanguageModel, ModelHandle, ModelPool, ModelSpec
 from perdure.core.types import Request, Trial
 from perdure.environments.counter import CounterEnvironment
 from perdure.experiment.lanes import Lane
-from perdure.models.scripted import Reply, ReplyFunction, ScriptedModel
+from perdure.models.scripted import Given, ReplyFunction, ScriptedModel
 from perdure.storage.call_log import OnDivergence
 from perdure.storage.run_reader import RunReader
 from perdure.storage.run_store import RunStore
 from perdure.strategies.full_history import FullHistory
 
 DONE = "Action: done"
-Replies = Sequence[Reply] | ReplyFunction
-AgentMaker = Callable[[LanguageModel], Agent]
+Replies = Sequence[Given] | ReplyFunction
+AgentMaker = Callable[[ModelHandle], Agent]
 
 
 def step_to_goal(request: Request) -> str:
@@ -39,7 +39,7 @@ def pool_of(model: LanguageModel) -> ModelPool:
     return ModelPool({"m": ModelSpec("scripted")}, lambda _: model)
 
 
-def full_history_agent(model: LanguageModel) -> Agent:
+def full_history_agent(model: ModelHandle) -> Agent:
     return ModelAgent(model, FullHistory())
 
 

@@ -8,9 +8,9 @@ import pytest
 from perdure.core.agent import Absorbed, ModelAgent
 from perdure.core.controller import Limits
 from perdure.core.errors import ModelError, ModelUnavailable
-from perdure.core.model import LanguageModel
-from perdure.core.types import JSON, EvaluationOutcome, Request, SessionStatus
-from perdure.models.scripted import Reply, ScriptedModel
+from perdure.core.model import ModelHandle
+from perdure.core.types import JSON, EvaluationOutcome, Reply, Request, SessionStatus
+from perdure.models.scripted import Given, ScriptedModel
 from perdure.strategies.full_history import FullHistory
 from tests.core.bench import Bench
 from tests.core.playing import DONE, play, pool_of, step_to_goal
@@ -62,7 +62,7 @@ def test_as_the_paper_the_model_is_asked_once_more_and_its_reply_discarded(tmp_p
 
 def test_a_model_that_fails_beyond_the_limit_decides_the_status(tmp_path: Path) -> None:
     limits = Limits(max_interactions=1, max_turns=9, ask_beyond_limit=True)
-    replies: list[Reply] = ["Action: read", ModelError("too long", S.AGENT_CONTEXT_LIMIT)]
+    replies: list[Given] = ["Action: read", ModelError("too long", S.AGENT_CONTEXT_LIMIT)]
     past = play(tmp_path, replies, tasks=1, limits=limits)
     assert past[0].record.status is S.AGENT_CONTEXT_LIMIT
 
@@ -70,12 +70,13 @@ def test_a_model_that_fails_beyond_the_limit_decides_the_status(tmp_path: Path) 
 class Picky(FullHistory):
     """A strategy that takes a reply only when it shouts."""
 
-    def absorb(self, reply: str) -> Absorbed:
-        return Absorbed(action=reply.capitalize()) if reply.isupper() else Absorbed(error="Shout!")
+    def absorb(self, reply: Reply) -> Absorbed:
+        text = reply.text
+        return Absorbed(action=text.capitalize()) if text.isupper() else Absorbed(error="Shout!")
 
 
-def picky_agent(model: LanguageModel) -> ModelAgent:
-    return ModelAgent(model, Picky())
+def picky_agent(model: ModelHandle) -> ModelAgent:
+    return ModelAgent(model, Picky(), retries=9)
 
 
 def test_endless_rejections_by_the_strategy_end_at_the_turn_limit(tmp_path: Path) -> None:
@@ -96,10 +97,10 @@ def test_a_rejection_by_the_strategy_is_shown_and_forgotten(tmp_path: Path) -> N
     assert past[0].record.turns == 3
 
 
-def test_a_retry_is_no_event(tmp_path: Path) -> None:
+def test_every_inference_is_an_event_retries_included(tmp_path: Path) -> None:
     log: list[tuple[str, str]] = []
     play(tmp_path, ["hm", "hm", "ACTION: DONE"], [Spy(log)], tasks=1, agent=picky_agent)
-    assert counted(log)["on_agent_inference"] == 1
+    assert counted(log)["on_agent_inference"] == 3
     assert counted(log)["on_environment_interact"] == 1
 
 
@@ -142,7 +143,7 @@ def test_time_before_an_interruption_counts_but_what_was_played_then_is_played_a
 def test_a_reply_that_cannot_be_had_becomes_a_status_and_the_run_goes_on(
     tmp_path: Path, status: SessionStatus
 ) -> None:
-    replies: list[Reply] = [DONE, "Action: read", ModelError("cannot", status), DONE]
+    replies: list[Given] = [DONE, "Action: read", ModelError("cannot", status), DONE]
     past = play(tmp_path, replies, tasks=3)
     records = list(past.records())
     assert [record.status for record in records] == [S.COMPLETED, status, S.COMPLETED]

@@ -1,16 +1,30 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from threading import Thread
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.core.errors import Divergence, ModelError, ModelUnavailable, PluginNotFound
-from perdure.core.model import LanguageModel, ModelPool, ModelSpec, Outcome, request_digest
-from perdure.core.types import JSON, Completion, Message, Request, Sampling, TokenCount, Usage
+from perdure.core.errors import Divergence, ModelError, ModelUnavailable, PluginNotFound, UsageError
+from perdure.core.model import LanguageModel, ModelHandle, ModelPool, ModelSpec, Outcome, request_digest
+from perdure.core.types import (
+    JSON,
+    Completion,
+    Draw,
+    Message,
+    Reasoning,
+    Request,
+    Sampling,
+    Text,
+    TokenCount,
+    ToolCall,
+    Usage,
+)
 from perdure.models.scripted import ScriptedModel
 from perdure.storage.call_log import CallLog
 from tests.core.sealed import edit
@@ -21,8 +35,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def ask(text: str, sample: int = 0) -> Request:
-    return Request((Message("user", text),), sample=sample)
+def ask(text: str) -> Request:
+    return Request((Message("user", text),))
 
 
 def echo(request: Request) -> Completion:
@@ -36,13 +50,13 @@ class Batches:
         self.batches: list[list[str]] = []
         self.closed = 0
 
-    def generate(self, requests: Sequence[Request]) -> Sequence[Outcome]:
+    def generate(self, requests: Sequence[Request]) -> Iterator[tuple[int, Outcome]]:
         self.batches.append([request.messages[-1].text for request in requests])
         if any(request.messages[-1].text == "down" for request in requests):
             raise ModelUnavailable("down")
-        return [
+        return enumerate(
             ModelError("bad") if request.messages[-1].text == "bad" else echo(request) for request in requests
-        ]
+        )
 
     def count_tokens(self, messages: Sequence[Message]) -> TokenCount:
         return TokenCount(len(messages), exact=True)
@@ -101,10 +115,9 @@ def test_an_unknown_name_lists_the_names() -> None:
         pool_with(Batches()).caller("agent", "n")
 
 
-def test_a_handle_is_a_language_model_and_batches_stay_batches() -> None:
+def test_a_handle_gives_a_list_and_batches_stay_batches() -> None:
     model = Batches()
     handle = pool_with(model).caller("agent", "m")
-    assert isinstance(handle, LanguageModel)
     assert texts(handle.generate([ask("a"), ask("bad"), ask("c")])) == ["A", "error bad", "C"]
     assert model.batches == [["a", "bad", "c"]]
     assert handle.generate([]) == []
@@ -126,40 +139,76 @@ def test_usage_is_metered(folder: Path) -> None:
     log.close()
 
 
-def test_the_seconds_of_a_batch_are_divided(folder: Path) -> None:
+@pytest.mark.parametrize(("at_once", "seconds"), [(1, (0.2, 0.2)), (2, (0.2, 0.4))])
+def test_each_call_has_its_own_seconds(folder: Path, at_once: int, seconds: tuple[float, float]) -> None:
     class Slow(Batches):
-        def generate(self, requests: Sequence[Request]) -> Sequence[Outcome]:
-            time.sleep(0.2)
-            return super().generate(requests)
+        max_concurrency = at_once
+
+        def generate(self, requests: Sequence[Request]) -> Iterator[tuple[int, Outcome]]:
+            for answer in super().generate(requests):
+                time.sleep(0.2)
+                yield answer
 
     pool, log = logged(folder, Slow())
     pool.caller("agent", "m").generate([ask("a"), ask("b")])
-    assert all(0.1 <= charge.seconds < 0.19 for charge in log.charges)
+    for charge, expected in zip(log.charges, seconds, strict=True):
+        assert expected <= charge.seconds < expected + 0.19
+    log.close()
+
+
+def test_waiting_for_a_connection_is_not_time_spent_on_the_task(folder: Path) -> None:
+    class Queued(Batches):
+        def generate(self, requests: Sequence[Request]) -> Iterator[tuple[int, Outcome]]:
+            time.sleep(0.4)
+            yield 0, Completion("x", seconds=0.1)
+
+    pool, log = logged(folder, Queued())
+    pool.caller("agent", "m").generate([ask("a")])
+    assert [charge.seconds for charge in log.charges] == [0.1]
+    assert 0.1 <= log.seconds < 0.3
     log.close()
 
 
 def test_a_cache_hit_asks_nobody_and_counts_no_tokens(folder: Path) -> None:
-    model = Batches()
-    pool, log = logged(folder, model, Store())
+    model, cache = Batches(), Store()
+    pool, log = logged(folder, model, cache)
     handle = pool.caller("agent", "m")
     handle.generate([ask("a")])
-    assert texts(handle.generate([ask("a"), ask("b"), ask("a", sample=1)])) == ["A", "B", "A"]
-    assert model.batches == [["a"], ["b", "a"]], "another sample is another draw"
+    assert texts(handle.generate([ask("a"), ask("a")])) == ["A", "A"]
+    assert model.batches == [["a"], ["a", "a"]], "the same question again is another draw"
+    log.turn = 1
+    handle.generate([ask("a")])
+    assert model.batches[2:] == [["a"]], "and another turn too"
+    assert [charge.answered for charge in log.charges] == ["asked"] * 4
+    log.close()
+
+    (folder / "again").mkdir()
+    again = ModelPool({"m": ModelSpec("p")}, lambda spec: model, cache=cache)
+    log = again.recorder = CallLog(folder / "again" / "0.jsonl", {"task": "t"})
+    handle = again.caller("agent", "m")
+    assert texts(handle.generate([ask("a"), ask("b"), ask("a")])) == ["A", "B", "A"]
+    assert model.batches[3:] == [["b"]]
     # A batch's cached calls are logged before the others are asked.
-    assert [(c.number, c.answered) for c in log.charges] == [
-        (0, "asked"),
-        (1, "cache"),
-        (2, "asked"),
-        (3, "asked"),
-    ]
-    assert pool.usage == Usage(30, 15, 12, 9)
+    assert [(c.number, c.answered) for c in log.charges] == [(0, "cache"), (2, "cache"), (1, "asked")]
+    assert again.usage == Usage(10, 5, 4, 3)
     log.close()
-    pool, log = logged(folder, Batches())
-    handle = pool.caller("agent", "m")
-    for batch in ([ask("a")], [ask("a"), ask("b"), ask("a", sample=1)]):
-        handle.generate(batch)
-    assert pool.usage == Usage(30, 15, 12, 9), "a cached answer that is served again is still nobody's bill"
+    again = pool_with(Batches())
+    log = again.recorder = CallLog(folder / "again" / "0.jsonl", {"task": "t"})
+    again.caller("agent", "m").generate([ask("a"), ask("b"), ask("a")])
+    assert again.usage == Usage(10, 5, 4, 3), "a cached answer that is served again is still nobody's bill"
     log.close()
+
+
+def test_two_repeats_of_a_task_ask_twice_under_a_cache(folder: Path) -> None:
+    model, cache = Batches(), Store()
+    for repeat in (0, 1, 0):
+        log = CallLog(folder / f"{repeat}.jsonl", {"task": "t", "repeat": repeat})
+        pool = pool_with(model, cache)
+        pool.recorder = log
+        pool.caller("environment", "m").generate([ask("a")])
+        log.close()
+        (folder / f"{repeat}.jsonl").unlink()
+    assert model.batches == [["a"], ["a"]]
 
 
 def test_errors_are_not_cached() -> None:
@@ -189,6 +238,7 @@ def test_calls_are_recorded_in_the_order_of_the_requests_with_their_callers(fold
         ("critic", 1, ask("a")),
         ("critic", 2, ask("bad")),
     ]
+    assert log.turn == 0
     log.close()
     model = Batches()
     pool, log = logged(folder, model)
@@ -237,6 +287,99 @@ def test_a_batch_that_fails_as_a_whole_is_perhaps_paid(folder: Path) -> None:
     log.close()
 
 
+def test_what_had_arrived_when_a_batch_failed_is_logged_and_not_asked_again(folder: Path) -> None:
+    class Dying(Batches):
+        def generate(self, requests: Sequence[Request]) -> Iterator[tuple[int, Outcome]]:
+            yield 2, echo(requests[2])
+            yield 0, echo(requests[0])
+            raise ModelUnavailable("gone")
+
+    batch = [ask("a"), ask("b"), ask("c")]
+    cache = Store()
+    pool, log = logged(folder, Dying(), cache)
+    with pytest.raises(ModelUnavailable, match="gone"):
+        pool.caller("agent", "m").generate(batch)
+    assert [c.answered for c in log.charges] == ["asked", "unanswered", "asked"]
+    assert pool.usage.prompt_tokens == 20
+    assert len(cache.kept) == 2
+    log.close()
+    model = Batches()
+    pool, log = logged(folder, model)
+    assert texts(pool.caller("agent", "m").generate(batch)) == ["A", "B", "C"]
+    assert model.batches == [["b"]]
+    log.close()
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        [(0, Completion("x"))],
+        [(0, Completion("x")), (0, Completion("x"))],
+        [(0, Completion("x")), (2, Completion("x"))],
+        [(0, Completion("x")), (1, "x")],
+        [Completion("x"), Completion("x")],
+    ],
+)
+def test_a_model_that_breaks_its_contract_is_named(answers: list[Any]) -> None:
+    class Broken(Batches):
+        def generate(self, requests: Sequence[Request]) -> Iterator[tuple[int, Outcome]]:
+            return iter(answers)
+
+    with pytest.raises(UsageError, match=r"^Broken\.generate\(\)"):
+        ModelHandle.of(Broken()).generate([ask("a"), ask("b")])
+
+
+def test_replies_are_cleaned_where_they_enter(folder: Path) -> None:
+    given = Completion(
+        [Text("<think>hm</think>\n\nls \ud800"), ToolCall("1", "f", "{\0}")], usage=Usage(1, 1)
+    )
+    clean = Completion(
+        [Reasoning("hm"), Text("ls \ufffd"), ToolCall("1", "f", "{\ufffd}")], usage=Usage(1, 1)
+    )
+    cache = Store()
+    pool, log = logged(folder, ScriptedModel([given]), cache)
+    assert pool.caller("agent", "m").generate([ask("a")]) == [clean]
+    assert [call.outcome for call in log.calls] == [clean]
+    assert list(cache.kept.values()) == [clean]
+    log.close()
+    pool, log = logged(folder, ScriptedModel([]))
+    assert pool.caller("agent", "m").generate([ask("a")]) == [clean], "and recorded as they were read"
+    log.close()
+
+
+def test_lanes_share_models_and_the_meter_and_have_their_own_logs(folder: Path) -> None:
+    built: list[LanguageModel] = []
+
+    def build(spec: ModelSpec) -> LanguageModel:
+        time.sleep(0.05)
+        built.append(ScriptedModel(echo))
+        return built[-1]
+
+    pool = ModelPool({"m": ModelSpec("p")}, build)
+    lanes = [pool.lane() for _ in range(8)]
+    logs = []
+    for number, lane in enumerate(lanes):
+        lane.recorder = CallLog(folder / f"{number}.jsonl", {"task": f"t{number}"})
+        logs.append(lane.recorder)
+
+    def play(lane: ModelPool) -> None:
+        handle = lane.caller("agent", "m")
+        for number in range(20):
+            handle.generate([ask(str(number))])
+
+    threads = [Thread(target=play, args=(lane,)) for lane in lanes]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(built) == 1
+    assert pool.recorder is None
+    assert pool.usage == Usage(1600, 800, 640, 480)
+    assert [len(log.calls) for log in logs] == [20] * 8
+    for log in logs:
+        log.close()
+
+
 def test_another_request_than_the_recorded_one_is_a_divergence(folder: Path) -> None:
     pool, log = logged(folder, Batches())
     pool.caller("agent", "m").generate([ask("a")])
@@ -265,7 +408,7 @@ requests = st.builds(
     schema=st.one_of(st.none(), st.just({"type": "object"})),
     logprobs=st.integers(0, 2),
     sampling=st.builds(Sampling, temperature=st.floats(0, 2), seed=st.one_of(st.none(), st.integers(0, 9))),
-    sample=st.integers(0, 2),
+    draw=st.builds(Draw, st.integers(0, 2), st.integers(0, 2), st.integers(0, 2)),
 )
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import perdure
 from perdure.core.errors import EnvironmentUnavailable, ModelUnavailable, RunFolderError
-from perdure.core.types import JSON, SessionStatus, Trial
+from perdure.core.types import JSON, Draw, SessionStatus, Trial
 from perdure.environments.counter import CounterEnvironment
 from tests.core.bench import Bench
 from tests.core.playing import play
@@ -195,9 +195,8 @@ def test_greedy_repeats_differ_only_in_their_sample_index(bench: Bench) -> None:
     run = bench.run("execution.repeat=2", "environment.tasks=1")
     first, second = (next(iter(run.reader.calls(index))) for index in (0, 1))
     assert first.messages == second.messages
-    options = [json.loads(call.options) for call in (first, second)]
-    assert [option.pop("sample") for option in options] == [0, 1]
-    assert options[0] == options[1]
+    assert first.options == second.options
+    assert [call.draw for call in (first, second)] == [Draw(0, 1, 0), Draw(1, 1, 0)]
     assert first.digest != second.digest, "a response cache keeps repeats apart"
 
 

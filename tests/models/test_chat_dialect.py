@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perdure.core.errors import ConfigError, ModelError
+from perdure.core.reply_cleaning import well_formed
 from perdure.core.types import (
     Completion,
     Message,
@@ -28,7 +29,6 @@ from perdure.models.chat_dialect import (
     read_outcome,
     read_usage,
     request_fields,
-    well_formed,
 )
 
 ROLES: tuple[Role, ...] = ("system", "user", "agent")

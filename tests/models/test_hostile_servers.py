@@ -16,6 +16,7 @@ import httpx
 import pytest
 
 from perdure.core.errors import ModelUnavailable
+from perdure.core.model import all_outcomes
 from perdure.core.types import Completion, Message, Request
 from perdure.models.openai_compatible import OpenAICompatibleModel
 from tests.models.fake_provider import Answer, FakeProvider, completion
@@ -68,7 +69,7 @@ def read_slowly(connection: socket.socket, stopping: Event) -> None:
 def asked(url: str, text: str = "hello", **parameters: Any) -> Any:
     settings = {"base_url": url, "first_pause": 0.001, "timeout": 0.5, "max_retries": 0, **parameters}
     with closing(OpenAICompatibleModel("m", **settings)) as model:
-        return model.generate([Request((Message("user", text),))])[0]
+        return all_outcomes(model, [Request((Message("user", text),))])[0]
 
 
 @pytest.mark.parametrize(

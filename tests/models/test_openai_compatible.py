@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from perdure.core.errors import ConfigError, ModelError, ModelUnavailable
-from perdure.core.model import LanguageModel
+from perdure.core.model import LanguageModel, all_outcomes
 from perdure.core.types import Completion, Message, Request, Sampling, SessionStatus, TokenCount, Usage
 from perdure.models.openai_compatible import MODEL, OpenAICompatibleModel
 from tests.models.fake_provider import Answer, FakeProvider, Received, completion, error
@@ -40,7 +40,7 @@ def connect() -> Iterator[Connect]:
 
 
 def one(model: LanguageModel, request: Request | None = None) -> Completion | ModelError:
-    return model.generate([request or ask()])[0]
+    return all_outcomes(model, [request or ask()])[0]
 
 
 def test_a_call_reaches_the_server_and_its_answer_comes_back(connect: Connect) -> None:
@@ -297,7 +297,7 @@ def test_a_server_out_of_memory_is_data_and_not_asked_again(connect: Connect) ->
 
 def test_an_empty_reply_is_not_a_context_limit(connect: Connect) -> None:
     with FakeProvider(Answer(completion("")), Answer(completion(None))) as server:
-        outcomes = connect(server).generate([ask(), ask()])
+        outcomes = all_outcomes(connect(server), [ask(), ask()])
     assert [outcome.text for outcome in outcomes if isinstance(outcome, Completion)] == ["", ""]
 
 
@@ -329,7 +329,7 @@ def test_a_batch_is_answered_in_order_with_bounded_concurrency(connect: Connect)
         return Answer(delay=0.2 if received.body["messages"][0]["content"] in ("0", "5") else 0.02)
 
     with FakeProvider(then=slower_first) as server:
-        outcomes = connect(server, max_concurrency=3).generate([ask(str(i)) for i in range(12)])
+        outcomes = all_outcomes(connect(server, max_concurrency=3), [ask(str(i)) for i in range(12)])
     assert [o.text for o in outcomes if isinstance(o, Completion)] == [str(i) for i in range(12)]
     assert server.most_at_once == 3
 
@@ -353,7 +353,7 @@ def test_an_error_in_a_batch_is_the_outcome_of_its_own_request(connect: Connect)
         return Answer()
 
     with FakeProvider(then=refuse_one) as server:
-        outcomes = connect(server).generate([ask(str(i)) for i in range(3)])
+        outcomes = all_outcomes(connect(server), [ask(str(i)) for i in range(3)])
     assert [type(outcome) for outcome in outcomes] == [Completion, ModelError, Completion]
 
 
@@ -364,7 +364,7 @@ def test_what_is_under_way_when_a_batch_fails_is_awaited(connect: Connect) -> No
 
     with FakeProvider(then=refuse_first) as server:
         with pytest.raises(ModelUnavailable, match="403"):
-            connect(server, max_concurrency=3).generate([ask(str(i)) for i in range(20)])
+            all_outcomes(connect(server, max_concurrency=3), [ask(str(i)) for i in range(20)])
         assert len(server.requests) == 3
 
 
@@ -380,14 +380,14 @@ def test_a_batch_ends_at_once_when_the_server_refuses_the_caller(connect: Connec
     with FakeProvider(then=refuse_or_stall) as server:
         started = time.monotonic()
         with pytest.raises(ModelUnavailable, match="403"):
-            connect(server, max_concurrency=2).generate([ask(str(i)) for i in range(50)])
+            all_outcomes(connect(server, max_concurrency=2), [ask(str(i)) for i in range(50)])
         assert time.monotonic() - started < 5
     assert len(server.requests) < 6
 
 
 def test_no_requests_no_calls(connect: Connect) -> None:
     with FakeProvider() as server:
-        assert list(connect(server).generate([])) == []
+        assert list(all_outcomes(connect(server), [])) == []
     assert server.requests == []
 
 

@@ -139,20 +139,20 @@ def test_folders_that_cannot_be_used(tmp_path: Path) -> None:
         cache.get(DIGEST)
 
 
-def test_a_pool_asks_the_model_once_for_each_sample(tmp_path: Path) -> None:
+def test_a_pool_asks_the_model_once_for_each_draw(tmp_path: Path) -> None:
     models: list[ScriptedModel] = []
 
     def build(spec: ModelSpec) -> ScriptedModel:
         models.append(ScriptedModel(["a", "b", "c"]))
         return models[-1]
 
-    def texts(*samples: int) -> list[Any]:
+    def texts(count: int) -> list[Any]:
         pool = ModelPool({"m": ModelSpec("scripted")}, build, cache=ResponseCache(tmp_path))
         handle = pool.caller("agent", "m")
-        requests = [Request((Message("user", "x"),), sample=sample) for sample in samples]
-        return [outcome.text for outcome in handle.generate(requests) if isinstance(outcome, Completion)]
+        outcomes = handle.generate([Request((Message("user", "x"),))] * count)
+        return [outcome.text for outcome in outcomes if isinstance(outcome, Completion)]
 
-    assert texts(0, 1) == ["a", "b"]
-    assert texts(0, 1) == ["a", "b"]
-    assert texts(1, 2) == ["b", "a"]
+    assert texts(2) == ["a", "b"]
+    assert texts(2) == ["a", "b"]
+    assert texts(3) == ["a", "b", "a"]
     assert [model.calls for model in models] == [2, 1]

@@ -17,7 +17,7 @@ import perdure
 from perdure import StateAgent
 from perdure.core.errors import ConfigError, ModelError
 from perdure.core.types import Message, Request
-from perdure.models.scripted import Reply, ScriptedModel
+from perdure.models.scripted import Given, ScriptedModel
 from perdure.state.tools import Tool, ToolCalls
 from tests.state.desk import TARGET, Count, make_agent
 
@@ -53,7 +53,7 @@ def pair(left: int, right: float = 0.5, *, names: list[str] | None = None) -> di
 class Asked:
     """A scripted model that keeps what it was asked."""
 
-    def __init__(self, replies: Sequence[Reply]) -> None:
+    def __init__(self, replies: Sequence[Given]) -> None:
         self._model = ScriptedModel(replies)
         self.count_tokens = self._model.count_tokens
         self.requests: list[Request] = []
@@ -66,7 +66,7 @@ class Asked:
         return self.requests[number].messages
 
 
-def make(*replies: Reply, **options: Any) -> tuple[StateAgent, Asked]:
+def make(*replies: Given, **options: Any) -> tuple[StateAgent, Asked]:
     model = Asked(replies)
     options = {"instructions": "BE GOOD", "state": Notes, "tools": [look, pair], **options}
     return StateAgent(model=model, **options), model

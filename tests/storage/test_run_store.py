@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,7 +20,7 @@ from perdure.core.callback import Callback, CallbackContext
 from perdure.core.controller import Limits
 from perdure.core.errors import RunFolderError, StorageError
 from perdure.core.history import InteractionHistory
-from perdure.core.model import LanguageModel, request_digest, request_options
+from perdure.core.model import ModelHandle, Outcome, request_digest, request_options
 from perdure.core.recording import Charge, FinishedTask, Times
 from perdure.core.session import Session
 from perdure.core.types import (
@@ -132,22 +132,21 @@ class Listener:
         self.asked: list[Request] = []
         self.count_tokens = self._inner.count_tokens
 
-    def generate(self, requests: Iterable[Request]) -> list[Completion]:
-        requests = list(requests)
+    def generate(self, requests: Sequence[Request]) -> Iterator[tuple[int, Outcome]]:
         self.asked += requests
-        return [outcome for outcome in self._inner.generate(requests) if isinstance(outcome, Completion)]
+        return self._inner.generate(requests)
 
 
 class Critic(Callback):
     """Asks the model twice in one batch after every action."""
 
-    def __init__(self, model: LanguageModel) -> None:
+    def __init__(self, model: ModelHandle) -> None:
         self._model = model
 
     def on_environment_interact(self, ctx: CallbackContext) -> None:
         messages = (Message("system", "Critic."), Message("user", f"step {len(ctx.session.interactions)}"))
         request = Request(messages, schema={"type": "object"}, logprobs=2)
-        self._model.generate([request, Request(messages, sample=1)])
+        self._model.generate([request, Request(messages)])
 
 
 def test_exact_prompts_are_what_the_model_saw(tmp_path: Path) -> None:

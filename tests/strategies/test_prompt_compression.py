@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perdure.core.errors import ConfigError, MissingExtra, ModelError
-from perdure.core.model import Outcome
+from perdure.core.model import ModelHandle, Outcome
 from perdure.core.types import Completion, Request, TokenLogprob
 from perdure.strategies.llmlingua_package import LLMLinguaPackage
 from perdure.strategies.logprob_scorer import LogprobScorer, surprisal
@@ -141,7 +141,7 @@ def test_a_real_model_is_less_surprised_by_english_than_by_noise() -> None:
 
     model = LocalModel(threads=1)
     try:
-        scorer = LogprobScorer(model)
+        scorer = LogprobScorer(ModelHandle.of(model))
         english = scorer.score(split_pieces("The capital of France is Paris"))
         scorer.start()
         noise = scorer.score(split_pieces("Violet seven of unless is grammar"))

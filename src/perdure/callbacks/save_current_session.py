@@ -50,7 +50,7 @@ class SaveCurrentSession(Callback):
             "finish_reason": session.finish_reason,
             "goal": session.goal,
             "turns": session.turns,
-            "reply": session.reply,
+            "reply": session.reply.text if session.reply is not None else None,
             "history": [[message.role, message.text] for message in session.history],
         }
         replace_atomically(self._path, json.dumps(body, indent=1) + "\n", sync=False)

@@ -14,7 +14,7 @@ from perdure.cli.exit_codes import FAILED
 
 if TYPE_CHECKING:
     from perdure.conformance.result import CheckResult
-    from perdure.core.types import JSON
+    from perdure.core.types import JSON, Request
     from perdure.experiment.registry import Plugin
 
 
@@ -115,10 +115,11 @@ def _model_suite(plugin: Plugin, parameters: Mapping[str, JSON]) -> Iterator[Che
 
 def _build(plugin: Plugin, parameters: Mapping[str, JSON]) -> Any:
     """The plugin with its parameters; a strategy that wants a model gets a scripted one."""
+    from perdure.core.model import ModelHandle
     from perdure.experiment.construct import construct
     from perdure.models.scripted import ScriptedModel
 
-    scripted = ScriptedModel(lambda request: "A summary.")
+    scripted = ModelHandle.of(ScriptedModel(_summary))
     return construct(
         plugin.target,
         parameters,
@@ -127,6 +128,13 @@ def _build(plugin: Plugin, parameters: Mapping[str, JSON]) -> Any:
         model_for=lambda _name: scripted,
         offered={"model": scripted} if plugin.kind == "strategy" else {},
     )
+
+
+def _summary(request: Request) -> str:
+    """Another text for another prompt: what leaks into a prompt shows in what comes of it."""
+    from perdure.core.types import text_digest
+
+    return f"A summary of {text_digest(repr(request.messages))}."
 
 
 def _line(result: CheckResult) -> str:

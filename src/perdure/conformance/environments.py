@@ -14,9 +14,10 @@ from typing import TypeAlias
 
 from perdure.conformance.checks import CheckFailed, require, run_checks, shorten
 from perdure.conformance.environment_play import Subject, play
-from perdure.conformance.hostile import HOSTILE_REPLIES
+from perdure.conformance.hostile import HOSTILE_REPLIES, inside_action
 from perdure.conformance.result import NOT_APPLICABLE, CheckResult
 from perdure.core.environment import Environment
+from perdure.core.reply_cleaning import clean_reply
 from perdure.core.session import SessionRecord, check_alternation
 from perdure.core.types import EvaluationOutcome, Observation, SessionStatus, Trial
 from perdure.core.world import World
@@ -147,18 +148,22 @@ def do_nothing_terminates(subject: Subject) -> str:
 
 
 def hostile_replies_are_data(subject: Subject) -> str:
-    """No reply raises; each gives an observation whose status is running or terminal."""
-    for kind, reply in HOSTILE_REPLIES.items():
+    """No reply raises, whether hostile as a whole or inside an action of the environment's own form."""
+    kinds = dict(HOSTILE_REPLIES)
+    if subject.world.oracle is not None:
+        for action in subject.actions(subject.tasks[0])[:2]:
+            kinds |= inside_action(action)
+    for kind, reply in kinds.items():
         subject.environment.reset(Trial(subject.tasks[0]))
         try:
-            observation = subject.environment.interact(reply)
+            observation = subject.environment.interact(clean_reply(reply).text)
             evaluation = subject.environment.complete()
         except Exception as error:
             raise CheckFailed(f"{kind}: {type(error).__name__}: {error}") from error
         require(isinstance(observation, Observation), f"{kind}: {type(observation).__name__} returned")
         require(observation.status is not SessionStatus.INITIAL, f"{kind}: the status is initial")
         require(evaluation.outcome is not EvaluationOutcome.UNSET, f"{kind}: no outcome")
-    return f"{len(HOSTILE_REPLIES)} kinds"
+    return f"{len(kinds)} kinds"
 
 
 def complete_restores(subject: Subject) -> str:

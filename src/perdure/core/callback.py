@@ -12,7 +12,7 @@ from perdure.core.agent import Agent, ContextView
 from perdure.core.environment import Environment
 from perdure.core.errors import ConfigError
 from perdure.core.session import PastSessions, Session
-from perdure.core.types import JSON
+from perdure.core.types import JSON, Reply
 
 _DEEPEST = 200
 """Levels of lists and objects that a state may have; what is deeper, or holds itself, is never read back."""
@@ -62,6 +62,11 @@ class CallbackContext:
     reply_form: str = ""
     """How a free-text reply writes an action."""
 
+    def read_action(self, reply: Reply) -> str | None:
+        """The key of the action that a reply proposes; None where there is none."""
+        action = self.agent.read(reply)
+        return None if action is None else self.environment.read_action(action)
+
     def view(self, experience: Sequence[str] = ()) -> ContextView:
         """What the agent sees now, with more experience than the session holds if wanted."""
         return ContextView.of(self.session, self.environment.instructions, self.reply_form, experience)
@@ -94,7 +99,7 @@ class Callback:
         """The environment was reset; the session holds its goal and opening history."""
 
     def on_agent_inference(self, ctx: CallbackContext) -> None:
-        """A raw reply is in `ctx.session.reply`: replace it with `receive`, or skip INTERACT."""
+        """A reply is in `ctx.session.reply`: replace it with `receive`, or skip INTERACT."""
 
     def on_environment_interact(self, ctx: CallbackContext) -> None:
         """The environment answered an action; the session may have ended."""

@@ -80,10 +80,11 @@ class Controller:
         session.settle()
 
     def _turn(self, session: Session, ctx: CallbackContext) -> None:
-        if self._limit_reached(session):
+        """One inference and what it leads to. A reply that is rejected is answered by the next turn's."""
+        if self._end_at_limit(session):
             return
         if self._flags.take(Step.INFERENCE):
-            session.take_turn()
+            self._take_turn(session)
         elif self._infer(session):
             self._callbacks.fire("on_agent_inference", ctx)
         if self._flags.take(Step.INTERACT) and session.reply is not None:
@@ -96,9 +97,13 @@ class Controller:
         self._callbacks.fire("on_environment_interact", ctx)
         self._agent.observe(observation)
 
+    def _take_turn(self, session: Session) -> None:
+        session.take_turn()
+        self._log.turn = session.turns
+
     def _infer(self, session: Session) -> bool:
         """Ask the agent once; False when no reply can be had, which ends the session."""
-        session.take_turn()
+        self._take_turn(session)
         try:
             session.receive(self._agent.infer(self._view(session)))
         except ModelError as error:
@@ -107,15 +112,15 @@ class Controller:
         return True
 
     def _absorb(self, session: Session) -> str | None:
-        """The action of the reply under way, or None. What the agent cannot read it is asked again."""
-        while session.status is SessionStatus.RUNNING and session.reply is not None:
-            absorbed = self._agent.absorb(session.reply)
-            if absorbed.action is not None:
-                return absorbed.action
+        """The action of the reply under way, or None."""
+        if session.status is not SessionStatus.RUNNING or session.reply is None:
+            return None
+        absorbed = self._agent.absorb(session.reply)
+        if absorbed.action is None:
             session.reject(absorbed.error or "")
-            if self._limit_reached(session) or not self._infer(session):
-                break
-        return None
+        elif absorbed.fallback:
+            session.fall_back()
+        return absorbed.action
 
     def _reset(self, session: Session) -> bool:
         """Open the task; False when its own set-up failed, of which the agent hears nothing."""
@@ -128,7 +133,7 @@ class Controller:
             session.finish(opening.observation.status, opening.observation.reason)
             return False
         session.start(opening.goal, opening.history)
-        self._agent.start(session, opening)
+        self._agent.start(session.trial, opening)
         return True
 
     def _interact(self, action: str) -> Observation:
@@ -148,7 +153,8 @@ class Controller:
     def _view(self, session: Session) -> ContextView:
         return ContextView.of(session, self._environment.instructions, self._reply_form)
 
-    def _limit_reached(self, session: Session) -> bool:
+    def _end_at_limit(self, session: Session) -> bool:
+        """End a session that has used up a limit; whether it had."""
         limits = self._limits
         if len(session.interactions) >= limits.max_interactions:
             reason = f"{limits.max_interactions} interactions used"

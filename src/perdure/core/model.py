@@ -1,21 +1,24 @@
 """Language models and the pool that shares them (LifelongAgentBench B.1.1).
 
-The pool builds each model once, however many names and callers it has, meters tokens for every caller, and
-passes every call through a recorder (the call log of the task) so that an interrupted task can be re-executed
-exactly.
+The pool builds each model once, however many names and callers it has, cleans every reply where it enters,
+meters tokens, and passes every call through the call log of the task under way, so that an interrupted task
+can be re-executed exactly.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from json import dumps
-from typing import Protocol, TypeAlias, runtime_checkable
+from threading import Lock
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
-from perdure.core.errors import ModelError, PluginNotFound
-from perdure.core.types import JSON, Completion, Message, Request, Sampling, TokenCount, Usage
+from perdure.core.errors import ModelError, PluginNotFound, UsageError
+from perdure.core.reply_cleaning import clean_completion
+from perdure.core.types import JSON, Completion, Draw, Message, Request, Sampling, TokenCount, Usage
 
 __all__ = [
     "CallRecorder",
@@ -38,13 +41,58 @@ Outcome: TypeAlias = Completion | ModelError
 
 @runtime_checkable
 class LanguageModel(Protocol):
-    """Anything that turns prompts into replies."""
+    """Anything that turns prompts into replies. Whoever asks one does so through a `ModelHandle`.
 
-    def generate(self, requests: Sequence[Request]) -> Sequence[Outcome]:
-        """One outcome a request, in order. Raises ModelUnavailable when no answer can be had at all."""
+    A model that answers a batch at once may `return enumerate(outcomes)`.
+
+    Two more facts, each an attribute that may be left out. `max_concurrency` (1): how many calls of one
+    instance may be in flight, over all threads and batches; the instance itself keeps to it. `pure` (False):
+    a reply depends on its request alone, its draw included, so that several tasks may be played at once.
+    """
+
+    def generate(self, requests: Sequence[Request]) -> Iterator[tuple[int, Completion | ModelError]]:
+        """The position of each request and its outcome, as they arrive.
+
+        Raises ModelUnavailable, after what did arrive, when no answer can be had at all.
+        """
 
     def count_tokens(self, messages: Sequence[Message]) -> TokenCount:
         """Size of a prompt: exact where the served tokenizer is at hand, else marked as an estimate."""
+
+
+def max_concurrency(model: LanguageModel) -> int:
+    """How many calls of this instance may be in flight."""
+    return int(getattr(model, "max_concurrency", 1))
+
+
+def is_pure(model: LanguageModel) -> bool:
+    """A reply of this model depends on its request alone."""
+    return bool(getattr(model, "pure", False))
+
+
+def outcomes_of(model: LanguageModel, requests: Sequence[Request]) -> Iterator[tuple[int, Outcome]]:
+    """What a model answers, every request once. Raises UsageError for a model that breaks its contract."""
+    owed = set(range(len(requests)))
+    for answer in model.generate(requests):
+        match answer:
+            case (int(position), Completion() | ModelError() as outcome) if position in owed:
+                owed.remove(position)
+                yield position, outcome
+            case _:
+                raise UsageError(
+                    f"{type(model).__name__}.generate() gave {answer!r:.80}; it gives the position of each "
+                    "request, once, and its Completion or ModelError"
+                )
+    if owed:
+        raise UsageError(
+            f"{type(model).__name__}.generate() left {len(owed)} of {len(requests)} requests unanswered"
+        )
+
+
+def all_outcomes(model: LanguageModel, requests: Sequence[Request]) -> list[Outcome]:
+    """What a model answers, in the order of the requests. Raises what `outcomes_of` raises."""
+    found = dict(outcomes_of(model, requests))
+    return [found[position] for position in range(len(requests))]
 
 
 @dataclass(frozen=True)
@@ -61,14 +109,13 @@ class ModelSpec:
 
 
 def request_options(request: Request) -> str:
-    """Everything of a request but its messages, as canonical JSON."""
+    """Everything of a request but its messages and its draw, as canonical JSON."""
     return dumps(
         {
             "schema": request.schema,
             "tools": list(request.tools) if request.tools is not None else None,
             "logprobs": request.logprobs,
             "sampling": vars(request.sampling),
-            "sample": request.sample,
         },
         sort_keys=True,
         separators=(",", ":"),
@@ -77,10 +124,23 @@ def request_options(request: Request) -> str:
 
 def request_digest(request: Request, model: str = "") -> str:
     """Content address of a request to one model, 32 hex digits; O(messages), each text hashed once."""
+    return _drawn_digest(_question_digest(request, model), request.draw)
+
+
+def _question_digest(request: Request, model: str) -> str:
+    """Content address of what is asked, whichever draw it is."""
     parts = [model, request_options(request)]
     for message in request.messages:
-        parts.append(message.role)
+        parts.append(message.role if message.is_text else f"{message.role} in parts")
         parts.append(message.digest)
+    return _digest(*parts)
+
+
+def _drawn_digest(question: str, draw: Draw) -> str:
+    return _digest(question, str(draw.repeat), str(draw.turn), str(draw.draw))
+
+
+def _digest(*parts: str) -> str:
     return blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
@@ -102,6 +162,14 @@ class NumberedCall:
 class CallRecorder(Protocol):
     """Where calls are logged, and from where a re-executed task is served. Threads may share it."""
 
+    @property
+    def repeat(self) -> int:
+        """Which repeat of its task is under way."""
+
+    @property
+    def turn(self) -> int:
+        """Inferences of the task so far, the one under way included."""
+
     def number(self, caller: str, model: str, request: Request, digest: str) -> NumberedCall:
         """Give a call its number, and its recorded answer where there is one.
 
@@ -116,6 +184,9 @@ class CallRecorder(Protocol):
     ) -> None:
         """Log what became of a call, before anybody acts on it; in any order."""
 
+    def wait(self, seconds: float) -> None:
+        """So long the task waited for a connection: that does not count as time spent on it."""
+
 
 class ResponseStore(Protocol):
     """A response cache: content-addressed, shared by processes."""
@@ -128,19 +199,29 @@ class ResponseStore(Protocol):
 
 
 class ModelHandle:
-    """A model as one caller sees it: metered and logged. It is itself a `LanguageModel`."""
+    """A model as one caller sees it: metered, logged, its replies clean, in the requests' order."""
 
     def __init__(self, pool: ModelPool, caller: str, model: str) -> None:
         self._pool = pool
         self.caller = caller
         self.model = model
 
+    @classmethod
+    def of(cls, model: LanguageModel | ModelHandle, caller: str = "") -> ModelHandle:
+        """A handle for a model that no experiment knows; a handle stays what it is."""
+        if isinstance(model, ModelHandle):
+            return model
+        return ModelPool({"": ModelSpec("")}, lambda spec: model).caller(caller, "")
+
     def under(self, caller: str) -> ModelHandle:
         """The same model, metered and logged for somebody else who asks it."""
         return ModelHandle(self._pool, caller, self.model)
 
-    def generate(self, requests: Sequence[Request]) -> Sequence[Outcome]:
-        """Answer from the call log while a task is re-executed, then from the cache, then from the model."""
+    def generate(self, requests: Sequence[Request]) -> list[Outcome]:
+        """Answer from the call log while a task is re-executed, then from the cache, then from the model.
+
+        Raises ModelUnavailable; what had arrived is logged.
+        """
         return self._pool.answer(self.caller, self.model, requests)
 
     def count_tokens(self, messages: Sequence[Message]) -> TokenCount:
@@ -148,8 +229,24 @@ class ModelHandle:
         return self._pool.get(self.model).count_tokens(messages)
 
 
+@dataclass
+class _Shared:
+    """What the lanes of a pool have in common."""
+
+    specs: Mapping[str, ModelSpec]
+    build: Callable[[ModelSpec], LanguageModel]
+    cache: ResponseStore | None
+    instances: dict[str, LanguageModel] = field(default_factory=dict)
+    usage: Usage = field(default_factory=Usage)
+    building: Lock = field(default_factory=Lock)
+    metering: Lock = field(default_factory=Lock)
+
+
 class ModelPool:
-    """Name → model. Models are built on first use; equal specs share one instance."""
+    """Name → model. Models are built on first use; equal specs share one instance.
+
+    Each lane asks through a pool of its own (`lane`) with its own call log; the rest is shared.
+    """
 
     def __init__(
         self,
@@ -158,77 +255,131 @@ class ModelPool:
         *,
         cache: ResponseStore | None = None,
     ) -> None:
-        self._specs = dict(specs)
-        self._build = build
-        self._cache = cache
-        self._instances: dict[str, LanguageModel] = {}
-        self.usage = Usage()
-        """Tokens of every call so far in this process, cache hits left out."""
+        self._shared = _Shared(dict(specs), build, cache)
         self.recorder: CallRecorder | None = None
-        """The call log of the task under way, set by whoever plays it."""
+        """The call log of this lane's task under way, set by whoever plays it."""
+        self._draws = _Draws()
+
+    def lane(self) -> ModelPool:
+        """The same models for another lane."""
+        other = copy(self)
+        other.recorder = None
+        other._draws = _Draws()
+        return other
+
+    @property
+    def usage(self) -> Usage:
+        """Tokens of every call so far in this process, cache hits left out."""
+        return self._shared.usage
 
     def caller(self, caller: str, model: str) -> ModelHandle:
         """A handle for one caller. Raises PluginNotFound for an unknown model name."""
-        if model not in self._specs:
-            raise PluginNotFound("model", model, self._specs)
+        if model not in self._shared.specs:
+            raise PluginNotFound("model", model, self._shared.specs)
         return ModelHandle(self, caller, model)
 
     def get(self, name: str) -> LanguageModel:
         """The shared instance behind a name."""
-        spec = self._specs[name]
-        if spec.identity not in self._instances:
-            self._instances[spec.identity] = self._build(spec)
-        return self._instances[spec.identity]
+        shared = self._shared
+        spec = shared.specs[name]
+        with shared.building:
+            if spec.identity not in shared.instances:
+                shared.instances[spec.identity] = shared.build(spec)
+            return shared.instances[spec.identity]
 
     def close(self) -> None:
         """Close every model that has a `close`. Idempotent."""
-        for model in self._instances.values():
-            close = getattr(model, "close", None)
-            if close is not None:
-                close()
-        self._instances.clear()
+        with self._shared.building:
+            for model in self._shared.instances.values():
+                close = getattr(model, "close", None)
+                if close is not None:
+                    close()
+            self._shared.instances.clear()
 
     def answer(self, caller: str, model: str, requests: Sequence[Request]) -> list[Outcome]:
         """One outcome a request: recorded calls and cached ones first, the rest asked in one batch."""
-        identity = self._specs[model].identity
+        identity, cache = self._shared.specs[model].identity, self._shared.cache
         recorder = self.recorder if self.recorder is not None else _Unrecorded()
         calls = [
-            recorder.number(caller, model, request, request_digest(request, identity)) for request in requests
+            recorder.number(caller, model, drawn, digest)
+            for drawn, digest in self._draws.stamp(caller, identity, requests, recorder)
         ]
         outcomes = {i: call.recorded for i, call in enumerate(calls) if call.recorded is not None}
         for i, outcome in outcomes.items():
             self._meter(outcome, paid=not calls[i].from_cache)
-        if self._cache is not None:
+        if cache is not None:
             for i, call in enumerate(calls):
-                if i not in outcomes and (cached := self._cache.get(call.digest)) is not None:
+                if i not in outcomes and (cached := cache.get(call.digest)) is not None:
                     recorder.answer(call, cached, 0.0, from_cache=True)
                     outcomes[i] = cached
         missing = [i for i in range(len(calls)) if i not in outcomes]
-        if missing:
-            fresh = self._ask(model, [calls[i] for i in missing], recorder)
-            outcomes.update(zip(missing, fresh, strict=True))
+        for position, outcome in self._ask(model, [calls[i] for i in missing], recorder):
+            outcomes[missing[position]] = outcome
         return [outcomes[i] for i in range(len(calls))]
 
-    def _ask(self, model: str, calls: Sequence[NumberedCall], recorder: CallRecorder) -> list[Outcome]:
+    def _ask(
+        self, model: str, calls: Sequence[NumberedCall], recorder: CallRecorder
+    ) -> Iterator[tuple[int, Outcome]]:
+        if not calls:
+            return
         for call in calls:
             recorder.ask(call)
-        started = time.perf_counter()
-        outcomes = self.get(model).generate([call.request for call in calls])
-        seconds = (time.perf_counter() - started) / len(calls)
-        for call, outcome in zip(calls, outcomes, strict=True):
-            recorder.answer(call, outcome, seconds)
+        instance = self.get(model)
+        one_by_one = max_concurrency(instance) == 1
+        began = time.perf_counter()
+        waits = []
+        for position, outcome in outcomes_of(instance, [call.request for call in calls]):
+            if isinstance(outcome, Completion):
+                outcome = clean_completion(outcome)
+            now = time.perf_counter()
+            seconds = now - began
+            if isinstance(outcome, Completion) and 0 < outcome.seconds < seconds:
+                waits.append(seconds - outcome.seconds)
+                seconds = outcome.seconds
+            recorder.answer(calls[position], outcome, seconds)
             self._meter(outcome)
-            if self._cache is not None and isinstance(outcome, Completion):
-                self._cache.put(call.digest, outcome)
-        return list(outcomes)
+            if self._shared.cache is not None and isinstance(outcome, Completion):
+                self._shared.cache.put(calls[position].digest, outcome)
+            yield position, outcome
+            if one_by_one:
+                began = now
+        if waits:
+            recorder.wait(min(waits))
 
     def _meter(self, outcome: Outcome, *, paid: bool = True) -> None:
         if paid and isinstance(outcome, Completion):
-            self.usage += outcome.usage
+            with self._shared.metering:
+                self._shared.usage += outcome.usage
+
+
+class _Draws:
+    """Tells equal questions of one caller in one turn apart, by counting them."""
+
+    def __init__(self) -> None:
+        self._turn: tuple[Any, int] = (None, 0)
+        self._asked: dict[tuple[str, str], int] = {}
+
+    def stamp(
+        self, caller: str, model: str, requests: Iterable[Request], recorder: CallRecorder
+    ) -> Iterator[tuple[Request, str]]:
+        """Each request with its draw, and its digest."""
+        turn = (recorder, recorder.turn)
+        if turn != self._turn:
+            self._turn = turn
+            self._asked.clear()
+        for request in requests:
+            question = _question_digest(request, model)
+            number = self._asked.get((caller, question), 0)
+            self._asked[caller, question] = number + 1
+            draw = Draw(recorder.repeat, recorder.turn, number)
+            yield replace(request, draw=draw), _drawn_digest(question, draw)
 
 
 class _Unrecorded:
     """Calls that belong to no task: nothing is logged and nothing is served."""
+
+    repeat = 0
+    turn = 0
 
     def number(self, caller: str, model: str, request: Request, digest: str) -> NumberedCall:
         return NumberedCall(caller, 0, model, digest, request)
@@ -239,4 +390,7 @@ class _Unrecorded:
     def answer(
         self, call: NumberedCall, outcome: Outcome, seconds: float, *, from_cache: bool = False
     ) -> None:
+        return
+
+    def wait(self, seconds: float) -> None:
         return

@@ -80,6 +80,9 @@ class FinishedTask:
 class TaskLog(CallRecorder, Protocol):
     """Records the calls and observations of one task, and serves those of an interrupted one."""
 
+    turn: int
+    """Inferences so far, kept up by the controller."""
+
     @property
     def seconds(self) -> float:
         """Time spent on this task, that before an interruption included."""

@@ -81,6 +81,8 @@ class AgentSection(_Section):
     model: str = "default"
     strategy: PluginSection = PluginSection(name="full_history")
     sampling: SamplingSection = SamplingSection()
+    retries: int | None = Field(default=None, ge=0)
+    """How often a reply that cannot be used is asked for again; 2, or 0 where the paper is followed."""
     run: str | None = None
     """Run folder whose replies `fixed_response` replays."""
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 from perdure.core.errors import ConfigError, PerdureError
-from perdure.core.model import LanguageModel
+from perdure.core.model import LanguageModel, ModelHandle
 from perdure.core.types import JSON
 from perdure.experiment.registry import resolve_path
 
@@ -23,7 +23,7 @@ def construct(
     *,
     where: str,
     base: Path,
-    model_for: Callable[[str], LanguageModel] | None = None,
+    model_for: Callable[[str], ModelHandle] | None = None,
     offered: Mapping[str, Any] | None = None,
     given: Mapping[str, Any] | None = None,
 ) -> Any:
@@ -45,13 +45,13 @@ def bind(
     *,
     where: str,
     base: Path,
-    model_for: Callable[[str], LanguageModel] | None = None,
+    model_for: Callable[[str], ModelHandle] | None = None,
     offered: Mapping[str, Any] | None = None,
     given: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The arguments that a section's parameters make, without calling anything.
 
-    A parameter annotated as `Path` is looked for as `resolve_path` does, one annotated as `LanguageModel`
+    A parameter annotated as `Path` is looked for as `resolve_path` does, one annotated as `ModelHandle`
     names a model (`model_for` makes the handle). `offered` are defaults for parameters that the constructor
     has and the user did not set; `given` are facts of the run, which the user cannot set here. Raises
     ConfigError: one line with key, value and choices.
@@ -87,10 +87,12 @@ def bind(
 
 
 def _convert(
-    value: JSON, hint: Any, where: str, base: Path, model_for: Callable[[str], LanguageModel] | None
+    value: JSON, hint: Any, where: str, base: Path, model_for: Callable[[str], ModelHandle] | None
 ) -> Any:
     members = {hint, *get_args(hint)}
-    if LanguageModel in members and isinstance(value, str):
+    if LanguageModel in members:
+        raise ConfigError(f"{where}: annotate a parameter that a model is given to as ModelHandle")
+    if ModelHandle in members and isinstance(value, str):
         if model_for is None:
             raise ConfigError(f"{where}: a model cannot be given here")
         return model_for(value)

@@ -104,7 +104,7 @@ def _first_prompt_tokens(experiment: Experiment, agent: ModelAgent, task: str) -
     environment = experiment.environment
     trial = Trial(task, clock=experiment.config.instant)
     opening = environment.reset(trial)
-    agent.strategy.start(opening)
+    agent.strategy.start(opening, environment.instructions)
     view = ContextView(
         trial=trial,
         turn=1,

@@ -106,9 +106,25 @@ class Experiment:
             {"model": self._handle("strategy", section.model), **self._strategy_offers()},
             {"world": self.world},
         )
+        support = self.world.state(self.environment) if self.world.state is not None else None
         return ModelAgent(
-            self._handle("agent", section.model), strategy, sampling=sampling, seed=self.config.seed
+            self._handle("agent", section.model),
+            strategy,
+            instructions=self.environment.instructions,
+            sampling=sampling,
+            seed=self.config.seed,
+            retries=self._retries(),
+            read_action=self.environment.read_action,
+            no_op=support.no_op if support is not None else None,
         )
+
+    def _retries(self) -> int:
+        """As configured; else none where the strategy or the environment is as published, else two."""
+        section = self.config.agent
+        if section.retries is not None:
+            return section.retries
+        published = (section.strategy.parameters, self.config.environment.parameters)
+        return 0 if any(parameters.get("compat") == "paper" for parameters in published) else 2
 
     def normalise(self, observation: str) -> str:
         """An observation without what legitimately differs between two runs."""
@@ -271,7 +287,6 @@ class Experiment:
             "state_schema": support.schema,
             "action_pattern": support.action_pattern,
             "action_form": support.action_form,
-            "fallback_action": support.no_op,
         }
 
     def _callbacks(self) -> CallbackList:

@@ -8,15 +8,22 @@ from json import dumps
 from typing import Literal, TypeAlias, get_args
 
 from perdure.core.errors import ModelError
+from perdure.core.reply_cleaning import well_formed
 from perdure.core.types import (
     JSON,
+    NO_TEXT,
     Completion,
+    Image,
     Message,
+    Part,
+    Reasoning,
     Request,
     Role,
     SessionStatus,
+    Text,
     TokenLogprob,
     ToolCall,
+    ToolResult,
     Usage,
 )
 from perdure.models.parameter_checks import check_choice
@@ -32,9 +39,6 @@ _LARGEST_COUNT = 10**9
 
 _ROLES: Mapping[Role, str] = {"system": "system", "user": "user", "agent": "assistant"}
 
-
-_NO_TEXT = "(no text)"
-"""Stands for an empty turn, which many servers refuse."""
 
 _BLOCKED = frozenset({"content_filter", "refusal", "safety", "blocklist", "prohibited_content", "sensitive"})
 """Finish reasons by which providers say that they withhold a reply."""
@@ -67,22 +71,53 @@ class ChatOptions:
         check_choice("schema_format", self.schema_format, get_args(SchemaFormat))
 
 
-def well_formed(text: str) -> str:
-    """The text with surrogate pairs joined and each lone surrogate replaced by U+FFFD.
+def chat_messages(message: Message) -> list[dict[str, JSON]]:
+    """One message in the dialect; results of tools stand before it, each as a message of its own."""
+    if message.is_text:
+        return [{"role": _ROLES[message.role], "content": message.text if message.text.strip() else NO_TEXT}]
+    chat: list[dict[str, JSON]] = [
+        {"role": "tool", "tool_call_id": part.call_id, "content": part.text}
+        for part in message.parts
+        if isinstance(part, ToolResult)
+    ]
+    calls = [_sent_call(part) for part in message.parts if isinstance(part, ToolCall)]
+    thoughts = [part.text for part in message.parts if isinstance(part, Reasoning)]
+    content = _content(message)
+    if content or calls or not chat:
+        said: dict[str, JSON] = {"role": _ROLES[message.role], "content": content or NO_TEXT}
+        if calls:
+            said["content"] = content or None
+            said["tool_calls"] = calls
+        if thoughts:
+            said["reasoning_content"] = "\n".join(thoughts)
+        chat.append(said)
+    return chat
 
-    A lone surrogate has no UTF-8 form, and strict JSON parsers refuse its escape too.
-    """
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+def _content(message: Message) -> JSON:
+    """The text, or text and pictures as parts."""
+    if not any(isinstance(part, Image) for part in message.parts):
+        return message.text if message.text.strip() else ""
+    return [
+        {"type": "text", "text": part.text}
+        if isinstance(part, Text)
+        else {"type": "image_url", "image_url": {"url": f"data:{part.media_type};base64,{part.data}"}}
+        for part in message.parts
+        if isinstance(part, Text | Image)
+    ]
 
 
-def chat_message(role: Role, text: str) -> dict[str, str]:
-    """One message in the dialect."""
-    return {"role": _ROLES[role], "content": text if text.strip() else _NO_TEXT}
+def _sent_call(call: ToolCall) -> JSON:
+    return {
+        "id": call.id,
+        "type": "function",
+        "function": {"name": call.name, "arguments": call.arguments},
+    }
 
 
 def encode_body(messages: Sequence[Message], fields: Mapping[str, JSON]) -> bytes:
     """A request as UTF-8 JSON: these messages and, beside them, these fields (but no second `messages`)."""
-    chat = [chat_message(message.role, message.text) for message in messages]
+    chat = [sent for message in messages for sent in chat_messages(message)]
     text = dumps({**fields, "messages": chat}, ensure_ascii=False)
     try:
         return text.encode()
@@ -146,24 +181,18 @@ def read_outcome(body: JSON) -> Completion | ModelError:
 
 
 def read_completion(body: JSON) -> Completion:
-    """The first choice of a chat completion, which may have no message. Raises MalformedReply.
-
-    Reasoning that a server reports beside the content is not mixed into the text.
-    """
+    """The first choice of a chat completion, which may have no message. Raises MalformedReply."""
     try:
         choice = body["choices"][0]
         message = choice.get("message") or {}
-        text = _text(message.get("content"))
         finish_reason = choice.get("finish_reason") or "stop"
+        parts = [*_thoughts(message), *_texts(message.get("content"))]
         refusal = message.get("refusal")
-        if not text and isinstance(refusal, str) and refusal:
-            text, finish_reason = refusal, "refusal"
+        if isinstance(refusal, str) and refusal and not any(isinstance(part, Text) for part in parts):
+            parts, finish_reason = [*parts, Text(refusal)], "refusal"
+        parts += [_tool_call(call) for call in message.get("tool_calls") or ()]
         return Completion(
-            text,
-            str(finish_reason),
-            read_usage(body.get("usage")),
-            tuple(_tool_call(call) for call in message.get("tool_calls") or ()),
-            _logprobs(choice.get("logprobs")),
+            parts, str(finish_reason), read_usage(body.get("usage")), _logprobs(choice.get("logprobs"))
         )
     except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
         raise MalformedReply(f"not a chat completion ({type(error).__name__}: {error})") from error
@@ -207,12 +236,34 @@ def _count(counts: JSON, *names: str) -> int:
     return 0
 
 
-def _text(content: JSON) -> str:
+def _thoughts(message: Mapping[str, JSON]) -> list[Part]:
+    """What servers with a reasoning parser report beside the content."""
+    for name in ("reasoning_content", "reasoning", "thinking"):
+        if isinstance(message.get(name), str) and message[name]:
+            return [Reasoning(message[name])]
+    return []
+
+
+def _texts(content: JSON) -> list[Part]:
     if content is None:
-        return ""
+        return []
     if isinstance(content, str):
-        return content
-    return "".join(part["text"] for part in content if part.get("type") == "text")
+        return [Text(content)] if content else []
+    parts: list[Part] = []
+    for item in content:
+        kind = item.get("type")
+        if kind == "text" and item["text"]:
+            parts.append(Text(item["text"]))
+        elif kind in ("thinking", "reasoning"):
+            parts.append(Reasoning(_thought(item.get(kind) or item.get("text"))))
+    return parts
+
+
+def _thought(value: JSON) -> str:
+    """A text, or texts in parts (Mistral)."""
+    if isinstance(value, str):
+        return value
+    return "".join(part["text"] for part in value or ())
 
 
 def _tool_call(call: JSON) -> ToolCall:

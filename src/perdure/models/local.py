@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from json import loads
 from pathlib import Path
 from secrets import token_hex
+from threading import Lock
 from typing import Any
 
 from perdure.core.errors import ConfigError, MissingExtra, ModelError, ModelUnavailable
@@ -61,6 +62,8 @@ class LocalModel:
         check_at_least("max_tokens", max_tokens, 1)
         check_at_least("threads", threads, 1)
         self.context_window = context_window
+        self.pure = not reuse_prompt
+        self._turn = Lock()
         self.constrains_replies = schema_format != "off"
         self.path = packaged_weights() if path is None else _checked_file(path)
         self._options = ChatOptions(
@@ -74,12 +77,15 @@ class LocalModel:
         self._counting = _loopback(key)
         self._count_url = tokenize_url("llama.cpp", f"{self._server.listening_address}/v1")
 
-    def generate(self, requests: Sequence[Request]) -> Sequence[Outcome]:
-        """One outcome a request, in order; a prompt beyond the context window is a `ModelError`.
+    def generate(self, requests: Sequence[Request]) -> Iterator[tuple[int, Outcome]]:
+        """One outcome a request, one after the other; a prompt beyond the window is a `ModelError`.
 
         Raises ModelUnavailable for a schema or tools that the runtime cannot compile, or after `close`.
         """
-        return [self._ask(request) for request in requests]
+        for position, request in enumerate(requests):
+            with self._turn:
+                outcome = self._ask(request)
+            yield position, outcome
 
     def count_tokens(self, messages: Sequence[Message]) -> TokenCount:
         """Exact: the model's tokenizer over its chat template."""

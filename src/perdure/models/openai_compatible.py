@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from threading import Event
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -85,6 +85,7 @@ class OpenAICompatibleModel:
         self.model = model
         self.context_window = context_window
         self.max_concurrency = max_concurrency
+        self.pure = True
         self.constrains_replies = schema_format != "off"
         self._base_url = _checked_url(base_url)
         self._chat_url = f"{self._base_url}/chat/completions"
@@ -103,13 +104,12 @@ class OpenAICompatibleModel:
             transport=transport,
         )
 
-    def generate(self, requests: Sequence[Request]) -> Sequence[Outcome]:
-        """One outcome a request, in order; a batch is sent by up to `max_concurrency` threads.
+    def generate(self, requests: Sequence[Request]) -> Iterator[tuple[int, Outcome]]:
+        """Each outcome as it arrives; a batch is sent by up to `max_concurrency` threads.
 
         Raises ModelUnavailable when the server is down, refuses the caller, or cannot be understood.
         """
-        answers = dict(as_answered(self._ask, requests, self.max_concurrency))
-        return [answers[position] for position in range(len(requests))]
+        return as_answered(self._ask, requests, self.max_concurrency)
 
     def count_tokens(self, messages: Sequence[Message]) -> TokenCount:
         """The server's own count where `token_counting` names its endpoint, else an estimate."""

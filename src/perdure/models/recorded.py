@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from json import loads
 from pathlib import Path
@@ -22,7 +22,7 @@ class RecordedModel:
 
     `run`: the run folder. `model`: answer only with calls of the model of this name in that run's
     configuration; by default with any. Equal requests that were recorded several times are answered in the
-    recorded order, each once. A request is known by its messages, schema, tools, sampling and sample,
+    recorded order, each once. A request is known by its messages, schema, tools, sampling and draw,
     whatever model was asked. Usage is that of the run's ledger, where it tells one call from another.
 
     Raises RunFolderError for a folder without sessions.
@@ -42,9 +42,10 @@ class RecordedModel:
                 key = request_digest(recorded_request(call))
                 self._recorded.setdefault(key, deque()).append(call.outcome)
 
-    def generate(self, requests: Sequence[Request]) -> Sequence[Outcome]:
+    def generate(self, requests: Sequence[Request]) -> Iterator[tuple[int, Outcome]]:
         """The recorded outcomes. Raises ModelUnavailable for a request that the run does not hold."""
-        return [self._recall(request) for request in requests]
+        for position, request in enumerate(requests):
+            yield position, self._recall(request)
 
     def count_tokens(self, messages: Sequence[Message]) -> TokenCount:
         """An estimate."""
@@ -65,7 +66,7 @@ def recorded_request(call: RecordedCall) -> Request:
     options: dict[str, JSON] = loads(call.options)
     sampling = dict(options.pop("sampling"))
     stop = tuple(sampling.pop("stop"))
-    return Request(call.messages, sampling=Sampling(**sampling, stop=stop), **options)
+    return Request(call.messages, sampling=Sampling(**sampling, stop=stop), draw=call.draw, **options)
 
 
 MODEL = RecordedModel

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from threading import Lock
 from typing import TypeAlias
@@ -11,12 +11,13 @@ from perdure.core.errors import ConfigError, ModelError
 from perdure.core.model import Outcome
 from perdure.core.python_file import load_python_file
 from perdure.core.types import Completion, Message, Request, TokenCount, Usage
+from perdure.models.parameter_checks import check_at_least
 from perdure.models.token_estimate import estimate_messages, estimate_text
 
-Reply: TypeAlias = str | Completion | ModelError
+Given: TypeAlias = str | Completion | ModelError
 """A text gets an estimated usage; a completion or an error is handed out as it is."""
 
-ReplyFunction: TypeAlias = Callable[[Request], Reply]
+ReplyFunction: TypeAlias = Callable[[Request], Given]
 
 
 class ScriptedModel:
@@ -25,6 +26,7 @@ class ScriptedModel:
     `replies`: a list of replies; a function `Request -> reply`; or, from a configuration file, the function's
     place as `"file.py:function"`, beside that file.
     `cycle`: start a list again at its end. Without it, a call past the end gets a `ModelError` that says so.
+    `max_concurrency`: how many tasks may be played at once by a function that depends on its request alone.
 
     A list is consumed by the instance: a run that is resumed in a new process starts it again, so use a
     function where a run must survive a crash. Replies are handed out whole, whatever the sampling says.
@@ -34,9 +36,17 @@ class ScriptedModel:
 
     honours_sampling = False
 
-    def __init__(self, replies: Sequence[Reply] | ReplyFunction | Path | str, *, cycle: bool = False) -> None:
+    def __init__(
+        self,
+        replies: Sequence[Given] | ReplyFunction | Path | str,
+        *,
+        cycle: bool = False,
+        max_concurrency: int = 1,
+    ) -> None:
+        check_at_least("max_concurrency", max_concurrency, 1)
+        self.max_concurrency = max_concurrency
         self._function: ReplyFunction | None = None
-        self._replies: tuple[Reply, ...] = ()
+        self._replies: tuple[Given, ...] = ()
         if isinstance(replies, str | Path):
             self._function = load_function(replies)
         elif callable(replies):
@@ -47,6 +57,7 @@ class ScriptedModel:
             self._replies = _checked(replies)
             if cycle and not self._replies:
                 raise ConfigError("a scripted model cannot cycle through an empty list of replies")
+        self.pure = self._function is not None
         self._cycle = cycle
         self._asked = 0
         self._lock = Lock()
@@ -56,9 +67,10 @@ class ScriptedModel:
         """Requests answered so far."""
         return self._asked
 
-    def generate(self, requests: Sequence[Request]) -> Sequence[Outcome]:
+    def generate(self, requests: Sequence[Request]) -> Iterator[tuple[int, Outcome]]:
         """The next reply for each request, in order."""
-        return [self._answer(request) for request in requests]
+        for position, request in enumerate(requests):
+            yield position, self._answer(request)
 
     def count_tokens(self, messages: Sequence[Message]) -> TokenCount:
         """An estimate."""
@@ -74,7 +86,7 @@ class ScriptedModel:
             return Completion(reply, usage=usage)
         return reply
 
-    def _listed(self, position: int) -> Reply:
+    def _listed(self, position: int) -> Given:
         if self._cycle:
             return self._replies[position % len(self._replies)]
         if position < len(self._replies):
@@ -83,7 +95,7 @@ class ScriptedModel:
         return ModelError(f"the script is used up: it has {len(self._replies)} replies")
 
 
-def _checked(replies: Sequence[Reply]) -> tuple[Reply, ...]:
+def _checked(replies: Sequence[Given]) -> tuple[Given, ...]:
     for position, reply in enumerate(replies):
         if not isinstance(reply, str | Completion | ModelError):
             raise ConfigError(f"replies[{position}]: a text, got {reply!r}")

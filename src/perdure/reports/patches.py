@@ -46,7 +46,7 @@ def patch_facts(run: Run) -> dict[str, JSON] | None:
     with _truth(run) as known:
         for past in filter(_has_patches, run.sessions):
             counts["committed"] += len(past.trace["patches"])
-            counts["fallbacks"] += len(past.trace["fallbacks"])
+            counts["fallbacks"] += past.record.fallbacks
             for kind, count in past.trace["counts"].items():
                 failures[kind] += count
             if known is not None:

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from perdure.core.errors import ConfigError, ModelError
-from perdure.core.model import LanguageModel
+from perdure.core.model import LanguageModel, ModelHandle
 from perdure.core.types import JSON, Message, Request, Sampling, Usage
 from perdure.state.action import TextActions
 from perdure.state.agent_journal import AgentJournal
-from perdure.state.agent_options import check_options, check_text, check_whole, only_outcome
+from perdure.state.agent_options import check_options, check_text, check_whole
 from perdure.state.guards import Guards
 from perdure.state.journal import PatchJournal
 from perdure.state.patch import PatchLimits, PatchMode
@@ -105,7 +105,7 @@ class StateAgent:
             sampling=sampling,
             journal=journal,
         )
-        self._model = model
+        self._model = ModelHandle.of(model)
         self._tools = ToolCalls(tools) if tools else None
         self._runtime = StateRuntime(
             state, patch_mode=patch_mode, actions=self._tools or TextActions(), guards=guards, limits=limits
@@ -229,7 +229,7 @@ class StateAgent:
             step_message(self._runtime.state_text, observation, correcting),
         )
         request = Request(messages, schema=self._schema, sampling=self._sampling)
-        outcome = only_outcome(self._model.generate([request]), self._model)
+        outcome = self._model.generate([request])[0]
         if isinstance(outcome, ModelError):
             raise outcome
         self.usage += outcome.usage

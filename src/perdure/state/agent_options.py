@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from perdure.core.errors import ConfigError, ModelError, UsageError
-from perdure.core.types import Completion, Sampling
+from perdure.core.errors import ConfigError
+from perdure.core.types import Sampling
 from perdure.state.guards import Guards
 from perdure.state.patch import PatchLimits
 
@@ -56,22 +56,6 @@ def check_whole(name: str, value: Any, *, least: int) -> None:
         raise ConfigError(f"{name} must be a whole number, not {value!r:.80}")
     if value < least:
         raise ConfigError(f"{name} must be at least {least}, not {value}")
-
-
-def only_outcome(outcomes: Any, model: Any) -> Completion | ModelError:
-    """The one outcome of one request. Raises UsageError when the model does not keep to its contract."""
-    if (
-        isinstance(outcomes, str)
-        or not isinstance(outcomes, Sequence)
-        or len(outcomes) != 1
-        or not isinstance(outcomes[0], Completion | ModelError)
-    ):
-        raise UsageError(
-            f"{type(model).__name__}.generate() returned {outcomes!r:.80} for one request; it must return a "
-            "list with one Completion or ModelError for each"
-        )
-    outcome: Completion | ModelError = outcomes[0]
-    return outcome
 
 
 def _check_instance(name: str, value: Any, wanted: type) -> None:

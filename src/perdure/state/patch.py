@@ -86,6 +86,14 @@ class PatchPipeline:
         self.grammar.check(action)
         return Proposal(patch, action, new, text, tuple(changes), tuple(coercer.log), found.tolerances)
 
+    def read_action(self, reply: str) -> JSON:
+        """The action of a reply, whatever becomes of its patch; None where there is none to read."""
+        try:
+            found = extract(reply, max_chars=self.limits.max_reply_chars, max_depth=self.limits.max_depth)
+            return self._open(found.value)[1]
+        except PatchRejected:
+            return None
+
     def _open(self, envelope: Mapping[str, JSON]) -> tuple[JSON, JSON]:
         """The two values of the envelope."""
         for key in ENVELOPE:

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import get_args
 
 from perdure.core.environment import Opening
-from perdure.core.errors import ModelError
 from perdure.core.history import InteractionHistory
 from perdure.core.model import Outcome
+from perdure.core.outcome_json import decode_outcome, encode_outcome
 from perdure.core.recording import Answered, Charge, Times
 from perdure.core.types import (
     JSON,
@@ -29,9 +29,9 @@ from perdure.core.types import (
     Observation,
     Role,
     SessionStatus,
-    TokenLogprob,
-    ToolCall,
     Usage,
+    decode_parts,
+    encode_parts,
 )
 from perdure.storage.files import lines_from, unseal
 
@@ -285,14 +285,17 @@ def observed_line(item: LoggedObservation) -> dict[str, JSON]:
     return line
 
 
-def encode_messages(messages: Iterable[Message]) -> list[list[str]]:
-    """Role and text of each."""
-    return [[message.role, message.text] for message in messages]
+def encode_messages(messages: Iterable[Message]) -> list[list[JSON]]:
+    """Role and text of each, or role and parts."""
+    return [[m.role, m.text if m.is_text else encode_parts(m.parts)] for m in messages]
 
 
-def decode_messages(items: Iterable[Sequence[str]]) -> tuple[Message, ...]:
+def decode_messages(items: Iterable[Sequence[JSON]]) -> tuple[Message, ...]:
     """The inverse of `encode_messages`."""
-    return tuple(Message(_ROLES[role], text) for role, text in items)
+    return tuple(
+        Message(_ROLES[role], content if isinstance(content, str) else decode_parts(content))
+        for role, content in items
+    )
 
 
 def shared_prefix(old: Sequence[Message], new: Sequence[Message]) -> int:
@@ -311,38 +314,3 @@ def encode_observation(observation: Observation) -> dict[str, JSON]:
 def decode_observation(fields: Mapping[str, JSON]) -> Observation:
     """The inverse of `encode_observation`."""
     return Observation(**{**fields, "status": SessionStatus(fields["status"])})
-
-
-def encode_outcome(outcome: Outcome) -> dict[str, JSON]:
-    """A completion or an error as JSON."""
-    if isinstance(outcome, ModelError):
-        return {"error": str(outcome), "status": outcome.status}
-    usage = outcome.usage
-    fields: dict[str, JSON] = {
-        "text": outcome.text,
-        "finish": outcome.finish_reason,
-        "usage": [
-            usage.prompt_tokens,
-            usage.completion_tokens,
-            usage.cached_tokens,
-            usage.reasoning_tokens,
-        ],
-    }
-    if outcome.tool_calls:
-        fields["tool_calls"] = [[call.id, call.name, call.arguments] for call in outcome.tool_calls]
-    if outcome.logprobs:
-        fields["logprobs"] = [[t.token, t.logprob, dict(t.alternatives)] for t in outcome.logprobs]
-    return fields
-
-
-def decode_outcome(fields: Mapping[str, JSON]) -> Outcome:
-    """The inverse of `encode_outcome`."""
-    if "error" in fields:
-        return ModelError(fields["error"], SessionStatus(fields["status"]))
-    return Completion(
-        text=fields["text"],
-        finish_reason=fields["finish"],
-        usage=Usage(*fields.get("usage", ())),
-        tool_calls=tuple(ToolCall(*call) for call in fields.get("tool_calls", ())),
-        logprobs=tuple(TokenLogprob(*item) for item in fields.get("logprobs", ())),
-    )

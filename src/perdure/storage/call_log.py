@@ -66,6 +66,17 @@ class CallLog:
 
     # -- the pool's side
 
+    @property
+    def repeat(self) -> int:
+        """Which repeat of its task is under way."""
+        repeat: int = self._content.header.get("repeat", 0)
+        return repeat
+
+    def wait(self, seconds: float) -> None:
+        """So long the task waited for a connection: that does not count as time spent on it."""
+        with self._lock:
+            self._started += seconds
+
     def number(self, caller: str, model: str, request: Request, digest: str) -> NumberedCall:
         """Give a call its number, and its recorded answer where there is one. Raises Divergence."""
         with self._lock:
@@ -231,6 +242,8 @@ class CallLog:
 
     def _rewind(self) -> None:
         """The task begins: everything recorded of this attempt is owed."""
+        self.turn = 0
+        """Inferences so far, kept up by the controller."""
         self._numbers: dict[str, int] = {}
         self._asked: dict[Key, Request] = {}
         self._observed = 0

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from json import dumps, loads
 from typing import TypeAlias, get_args
 
-from perdure.core.errors import ModelError
 from perdure.core.model import Outcome, request_options
+from perdure.core.outcome_json import decode_outcome, encode_outcome
 from perdure.core.recording import Call, FinishedTask
 from perdure.core.session import Interaction, PastSession, SessionRecord
-from perdure.core.types import JSON, EvaluationOutcome, Message, Observation, Role, SessionStatus
-from perdure.storage.call_lines import decode_outcome, encode_outcome, shared_prefix
+from perdure.core.types import (
+    JSON,
+    Draw,
+    EvaluationOutcome,
+    Message,
+    Observation,
+    Role,
+    SessionStatus,
+    decode_parts,
+)
+from perdure.storage.call_lines import shared_prefix
 from perdure.storage.ledger import LedgerRow
 
 SCHEMA_VERSION = 2
@@ -34,6 +44,7 @@ class RecordedCall:
     options: str
     """Schema, tools, sampling: canonical JSON."""
     outcome: Outcome
+    draw: Draw = Draw()  # noqa: RUF009 - frozen
 
 
 def encode_session(task: FinishedTask, put: Put) -> dict[str, JSON]:
@@ -51,6 +62,9 @@ def encode_session(task: FinishedTask, put: Put) -> dict[str, JSON]:
         "detail": dict(result.detail),
         "finish_reason": result.finish_reason,
         "turns": result.turns,
+        "malformed": result.malformed,
+        "fallbacks": result.fallbacks,
+        "notes": [[after, put(text, None)] for after, text in session.notes],
         "goal": put(session.goal, None),
         "experience": [put(text, None) for text in session.experience],
         "history": _encode_messages(session.history, put),
@@ -75,6 +89,9 @@ _SESSION: Mapping[str, _Kind] = {
     "detail": dict,
     "finish_reason": str,
     "turns": int,
+    "malformed": int,
+    "fallbacks": int,
+    "notes": list,
     "goal": str,
     "experience": list,
     "history": list,
@@ -117,6 +134,8 @@ def decode_slim(record: Mapping[str, JSON]) -> SessionRecord:
         finish_reason=record["finish_reason"],
         interactions=len(record["interactions"]),
         turns=record["turns"],
+        malformed=record["malformed"],
+        fallbacks=record["fallbacks"],
     )
 
 
@@ -149,8 +168,11 @@ def decode_calls(
         messages = (*kept, *_decode_messages(call["new"], get))
         previous[caller] = messages
         outcome = dict(call["outcome"])
-        if "text" in outcome:
-            outcome["text"] = get(outcome["text"])
+        if "error" not in outcome:
+            if "parts" in outcome:
+                outcome["parts"] = loads(get(outcome["parts"]))
+            else:
+                outcome["text"] = get(outcome["text"])
             row = rows.get((caller, numbers[caller]))
             usage = [row.prompt, row.completion, row.cached, row.reasoning] if row is not None else []
             outcome["usage"] = usage
@@ -162,6 +184,7 @@ def decode_calls(
             messages,
             get(call["options"]),
             decode_outcome(outcome),
+            Draw(*call["draw"]),
         )
         numbers[caller] += 1
 
@@ -173,12 +196,19 @@ def decode_history_items(record: Mapping[str, JSON], get: Get) -> tuple[Message,
 
 
 def _encode_messages(messages: Iterable[Message], put: Put) -> list[list[str]]:
-    return [[message.role, put(message.text, message.digest)] for message in messages]
+    """Role and address of each; a third word says that what stands there are parts in JSON."""
+    return [
+        [message.role, put(message.content, message.digest), *(() if message.is_text else ("parts",))]
+        for message in messages
+    ]
 
 
 def _decode_messages(items: Iterable[list[str]], get: Get) -> tuple[Message, ...]:
     roles: dict[str, Role] = {role: role for role in get_args(Role)}
-    return tuple(Message(roles[role], get(digest)) for role, digest in items)
+    return tuple(
+        Message(roles[role], decode_parts(loads(get(digest))) if parts else get(digest))
+        for role, digest, *parts in items
+    )
 
 
 def _encode_interaction(item: Interaction, put: Put) -> dict[str, JSON]:
@@ -218,8 +248,10 @@ def _encode_calls(calls: Iterable[Call], put: Put) -> Iterator[dict[str, JSON]]:
         previous[call.caller] = messages
         outcome = encode_outcome(call.outcome)
         outcome.pop("usage", None)
-        if not isinstance(call.outcome, ModelError):
-            outcome["text"] = put(call.outcome.text, None)
+        if "parts" in outcome:
+            outcome["parts"] = put(dumps(outcome["parts"], separators=(",", ":")), None)
+        elif "text" in outcome:
+            outcome["text"] = put(outcome["text"], None)
         yield {
             "caller": call.caller,
             "model": call.model,
@@ -227,5 +259,6 @@ def _encode_calls(calls: Iterable[Call], put: Put) -> Iterator[dict[str, JSON]]:
             "same": same,
             "new": _encode_messages(messages[same:], put),
             "options": put(request_options(call.request), None),
+            "draw": list(astuple(call.request.draw)),
             "outcome": outcome,
         }

@@ -19,7 +19,7 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass
 
-from perdure.core.types import ToolCall
+from perdure.core.types import Completion, Image, Part, Reasoning, Text, ToolCall, decode_parts, encode_parts
 
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
@@ -81,6 +81,25 @@ def clean_reply(text: str) -> CleanReply:
         thoughts += filter(None, (thought.strip() for thought in split.reasoning))
         calls += split.tool_calls
     return CleanReply(text, tuple(thoughts), tuple(calls))
+
+
+def clean_completion(reply: Completion) -> Completion:
+    """A whole reply as it enters: its text read, the other parts made well-formed."""
+    parts: list[Part] = []
+    for part in reply.parts:
+        if isinstance(part, Text):
+            clean = clean_reply(part.text)
+            parts += map(Reasoning, clean.reasoning)
+            parts += [Text(clean.text)] if clean.text else []
+            parts += clean.tool_calls
+        elif isinstance(part, Image):
+            parts.append(part)
+        else:
+            fields = (
+                {name: well_formed(text) for name, text in item.items()} for item in encode_parts([part])
+            )
+            parts += decode_parts(fields)
+    return reply if tuple(parts) == reply.parts else reply.having(parts)
 
 
 def well_formed(text: str) -> str:
