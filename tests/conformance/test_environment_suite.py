@@ -54,7 +54,7 @@ class Leaky(CounterEnvironment):
 
 class Fragile(CounterEnvironment):
     def interact(self, action: str) -> Observation:
-        action.encode("utf-8")
+        action.encode("ascii")
         return super().interact(action)
 
 

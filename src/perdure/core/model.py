@@ -73,7 +73,8 @@ def is_pure(model: LanguageModel) -> bool:
 def outcomes_of(model: LanguageModel, requests: Sequence[Request]) -> Iterator[tuple[int, Outcome]]:
     """What a model answers, every request once. Raises UsageError for a model that breaks its contract."""
     owed = set(range(len(requests)))
-    for answer in model.generate(requests):
+    answers: object = model.generate(requests)
+    for answer in answers if isinstance(answers, Iterable) else (answers,):
         match answer:
             case (int(position), Completion() | ModelError() as outcome) if position in owed:
                 owed.remove(position)
