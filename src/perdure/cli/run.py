@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -37,6 +37,10 @@ def run(
     floors: Annotated[
         bool, typer.Option("--floors/--no-floors", help="Also play the oracle and the do-nothing agent.")
     ] = True,
+    restart_task: Annotated[
+        str | None,
+        typer.Option(metavar="INDEX|all", help="Take a fresh start of an open task: ask its calls anew."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")] = False,
 ) -> None:
@@ -51,6 +55,7 @@ def run(
     from perdure.experiment.config import load_config
     from perdure.experiment.experiment import Experiment
 
+    restart = _restart(restart_task)
     changes = [*sets, *_assignments(limit, tasks, repeat, out, cache=cache)]
     watchers = [] if quiet or dry_run else ["progress"]
     loaded = load_config(config, changes)
@@ -61,7 +66,7 @@ def run(
         else:
             if not quiet and experiment.pending:
                 _say_what_it_can_find(experiment)
-            _carry_out(experiment, floors=floors, as_json=as_json)
+            _carry_out(experiment, restart, floors=floors, as_json=as_json)
 
 
 def _assignments(
@@ -87,7 +92,22 @@ def _say_what_it_can_find(experiment: Experiment) -> None:
     typer.echo(detectable_line(experiment), err=True)
 
 
-def _carry_out(experiment: Experiment, *, floors: bool, as_json: bool) -> None:
+def _restart(wanted: str | None) -> list[int] | Literal["all"]:
+    """Places in the schedule. Raises ConfigError."""
+    from perdure.core.errors import ConfigError
+
+    if wanted is None:
+        return []
+    if wanted == "all":
+        return "all"
+    if not (wanted.isascii() and wanted.isdecimal()):
+        raise ConfigError(f"--restart-task cannot be {wanted!r}; give a task's place from 0, or 'all'")
+    return [int(wanted)]
+
+
+def _carry_out(
+    experiment: Experiment, restart: list[int] | Literal["all"], *, floors: bool, as_json: bool
+) -> None:
     from perdure.experiment.runs import Run
     from perdure.reports.facts import run_facts, to_json
     from perdure.reports.floors import floors_of
@@ -95,7 +115,7 @@ def _carry_out(experiment: Experiment, *, floors: bool, as_json: bool) -> None:
 
     played = len(RunReader(experiment.folder)) < len(experiment.schedule)
     with resumable(experiment.folder):
-        experiment.run()
+        experiment.run(restart=restart)
         if floors:
             floors_of(experiment)
     facts = run_facts(Run(experiment.folder))
@@ -110,13 +130,14 @@ def _carry_out(experiment: Experiment, *, floors: bool, as_json: bool) -> None:
 def _print_result(facts: dict[str, JSON]) -> None:
     from perdure.cli.console import print_tables
     from perdure.reports.patches import patches_table
+    from perdure.reports.record_notes import record_notes
     from perdure.reports.run_tables import labels, metrics_table, result_table, skills_table, statuses_line
 
     tables = [result_table(facts, facts["floors"] or {}), skills_table([facts]), metrics_table([facts])]
     print_tables([*tables, patches_table([facts], labels([facts]))])
     typer.echo(statuses_line(facts))
-    if facts["restarts"] or facts["divergences"]:
-        typer.echo(f"resumed tasks: {facts['restarts']}, of which diverged: {facts['divergences']}")
+    for note in record_notes(facts):
+        typer.echo(note)
     folder = facts["folder"]
     typer.echo(f"folder: {folder}\nnext: perdure report {folder} | perdure replay {folder}")
 

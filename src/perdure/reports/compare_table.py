@@ -139,7 +139,7 @@ def _interval_facts(interval: Interval) -> Mapping[str, JSON]:
 
 def _cost(condition: Condition) -> float | None:
     """US dollars of all runs; None where the price of one is not known."""
-    costs = [run_cost(run.config, run.reader.ledger()) for run in condition.runs.values()]
+    costs = [run_cost(run.config, run.reader.charged()) for run in condition.runs.values()]
     return None if None in costs else sum(cost for cost in costs if cost is not None)
 
 

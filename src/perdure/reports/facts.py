@@ -43,7 +43,8 @@ def run_facts(run: Run) -> dict[str, JSON]:
         "planned": run.planned,
         "reasons": commonest_reasons(run.records()),
         "finished": not unfinished,
-        **summary_facts(run.summary(), run_cost(config, run.reader.ledger())),
+        **summary_facts(run.summary(), run_cost(config, run.reader.charged())),
+        "damaged_end": run.reader.committed.damaged_end,
         "patches": patch_facts(run),
         "floors": read_floors(run.folder),
         # Metrics of an earlier, shorter schedule would describe other sessions.
@@ -69,6 +70,7 @@ def summary_facts(summary: RunSummary, cost: float | None = None) -> dict[str, J
             "completion": tokens.completion,
             "cached": tokens.cached,
             "reasoning": tokens.reasoning,
+            "unanswered": tokens.unanswered,
         },
         "tokens_by_caller": {
             caller: {"calls": totals.calls, "prompt": totals.prompt, "completion": totals.completion}
@@ -76,8 +78,12 @@ def summary_facts(summary: RunSummary, cost: float | None = None) -> dict[str, J
         },
         "seconds": round(summary.seconds, 3),
         "cost": cost,
+        "resumes": summary.resumes,
         "restarts": summary.restarts,
         "divergences": summary.divergences,
+        "unfinished": summary.unfinished,
+        "unaccounted": summary.unaccounted,
+        "damaged": summary.damaged,
     }
 
 

@@ -1,73 +1,67 @@
-"""The environment's own agents on the same tasks: the oracle (must solve all) and the do-nothing agent."""
+"""The environment's own agents on the same tasks: the oracle (must solve all) and the do-nothing agent.
+
+They are runs of their own in `floors/<agent>/` of the run folder: what they ask models for stands in their ledgers.
+"""
 
 from __future__ import annotations
 
-import json
-import tempfile
 from pathlib import Path
 
 from perdure.core.types import JSON
 from perdure.experiment.config import AgentSection, ExecutionSection, RunConfig
+from perdure.experiment.costs import run_cost
 from perdure.experiment.experiment import Experiment
 from perdure.experiment.registry import load_plugin
 from perdure.experiment.runs import Run
-from perdure.storage.files import replace_atomically
 
-FLOORS_FILE = "floors.json"
+FLOORS_FOLDER = "floors"
 _COMPANIONS = {"oracle": "build_oracle", "do_nothing": "DO_NOTHING"}
 
 
 def read_floors(folder: Path) -> dict[str, JSON] | None:
-    """What was kept beside a run: `agent -> facts`, or None."""
-    try:
-        body: dict[str, JSON] = json.loads((folder / FLOORS_FILE).read_text("utf-8"))
-    except (FileNotFoundError, ValueError):
+    """What was played beside a run: `agent -> facts`, or None. Raises RunFolderError for damage."""
+    if not (folder / FLOORS_FOLDER).is_dir():
         return None
-    floors: dict[str, JSON] = body["agents"]
-    return floors
+    kept = {kind: folder / FLOORS_FOLDER / kind for kind in _COMPANIONS}
+    runs = {kind: Run(path) for kind, path in kept.items() if (path / "metrics.json").exists()}
+    return {kind: _facts(run) for kind, run in runs.items()}
 
 
 def floors_of(experiment: Experiment) -> dict[str, JSON]:
-    """Facts of both agents over the experiment's tasks, once each; kept in its folder for later reports.
+    """Facts of both agents over the experiment's tasks, once each.
 
-    Nothing is played again while the folder holds them for this schedule. An agent that the environment does
-    not offer is left out.
+    What is played already is not played again. An agent that the environment does not offer is left out.
     """
-    tasks = list(dict.fromkeys(trial.task_id for trial in experiment.schedule))
-    path = experiment.folder / FLOORS_FILE
-    try:
-        kept = json.loads(path.read_text("utf-8"))
-        if kept["tasks"] == tasks:
-            agents: dict[str, JSON] = kept["agents"]
-            return agents
-    except (FileNotFoundError, ValueError, KeyError):
-        pass  # never computed, or by a process that was stopped
-    floors = {
-        kind: _play(experiment, kind, tasks)
-        for kind, companion in _COMPANIONS.items()
-        if _offers(experiment, companion)
-    }
-    replace_atomically(path, json.dumps({"v": 1, "tasks": tasks, "agents": floors}))
-    return floors
+    offered = [kind for kind, companion in _COMPANIONS.items() if _offers(experiment, companion)]
+    return {kind: _play(experiment, kind) for kind in offered}
 
 
-def _play(experiment: Experiment, kind: str, tasks: list[str]) -> dict[str, JSON]:
+def _play(experiment: Experiment, kind: str) -> dict[str, JSON]:
+    config = experiment.config
+    section = ExecutionSection(
+        out=str(experiment.folder / FLOORS_FOLDER / kind), limit=config.execution.limit, fsync=False
+    )
+    floor = RunConfig(
+        name=kind,
+        seed=config.seed,
+        environment=config.environment,
+        agent=AgentSection(kind=kind),  # type: ignore[arg-type]
+        models=config.models,  # an environment may name one, for a simulated user
+        limits=config.limits,
+        tasks=config.tasks,
+        order=config.order,
+        execution=section,
+    )
+    with Experiment(floor, base=experiment.base) as played:
+        if played.pending:
+            played.run()
+        return _facts(Run(played.folder))
+
+
+def _facts(run: Run) -> dict[str, JSON]:
     from perdure.reports.facts import summary_facts
 
-    with tempfile.TemporaryDirectory(prefix="perdure-floor-") as scratch:
-        config = RunConfig(
-            name="floor",
-            seed=experiment.config.seed,
-            environment=experiment.config.environment,
-            agent=AgentSection(kind=kind),  # type: ignore[arg-type]
-            models=experiment.config.models,  # an environment may name one, for a simulated user
-            limits=experiment.config.limits,
-            tasks=tasks,
-            execution=ExecutionSection(out=scratch, fsync=False),
-        )
-        with Experiment(config, base=experiment.base) as floor:
-            floor.run()
-            return summary_facts(Run(floor.folder).summary())
+    return summary_facts(run.summary(), run_cost(run.config, run.reader.charged()))
 
 
 def _offers(experiment: Experiment, companion: str) -> bool:
