@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import blake2b
 from json import dumps
 from typing import Protocol, TypeAlias, runtime_checkable
@@ -54,7 +55,7 @@ class ModelSpec:
     parameters: Mapping[str, JSON] = field(default_factory=dict)
 
     @property
-    def identity(self) -> str:
+    def key(self) -> str:
         """Canonical JSON of what is asked for; equal for equal specs."""
         return dumps([self.provider, self.parameters], sort_keys=True, default=str)
 
@@ -148,10 +149,13 @@ class ModelPool:
         specs: Mapping[str, ModelSpec],
         build: Callable[[ModelSpec], LanguageModel],
         *,
+        identify: Callable[[ModelSpec], str] = lambda spec: spec.key,
         cache: ResponseStore | None = None,
     ) -> None:
+        """`identify` gives what a model's replies depend on: a part of requests' digests and cache keys."""
         self._specs = dict(specs)
         self._build = build
+        self._identify = lru_cache(maxsize=None)(lambda name: identify(self._specs[name]))
         self._cache = cache
         self._instances: dict[str, LanguageModel] = {}
         self._charges: list[CallCharge] = []
@@ -169,9 +173,9 @@ class ModelPool:
     def get(self, name: str) -> LanguageModel:
         """The shared instance behind a name."""
         spec = self._specs[name]
-        if spec.identity not in self._instances:
-            self._instances[spec.identity] = self._build(spec)
-        return self._instances[spec.identity]
+        if spec.key not in self._instances:
+            self._instances[spec.key] = self._build(spec)
+        return self._instances[spec.key]
 
     def drain_charges(self) -> list[CallCharge]:
         """Calls since the last drain, in order; the controller writes them to the ledger."""
@@ -188,8 +192,8 @@ class ModelPool:
 
     def answer(self, caller: str, model: str, requests: Sequence[Request]) -> list[Outcome]:
         """One outcome a request: recorded calls first, the rest asked in one batch."""
-        spec = self._specs[model]
-        digests = [request_digest(request, spec.identity) for request in requests]
+        identity = self._identify(model)
+        digests = [request_digest(request, identity) for request in requests]
         outcomes: list[Outcome | None] = [
             self._recalled(caller, model, request, digest)
             for request, digest in zip(requests, digests, strict=True)

@@ -7,8 +7,8 @@ class Operational:
     """Marks a parameter that does not change results: an address, the name of a key, a client's time-out.
 
     Such parameters are no part of a run's identity or of the response cache's keys: a run goes on after they
-    changed. What a model or a task could notice (a token limit, a time-out of an environment's commands) is not
-    operational.
+    changed. What a model or a task could notice (a token limit, a time-out of an environment's commands) is
+    not operational.
     """
 
 

@@ -2,7 +2,7 @@
 
 What lies beside a plug-in is imported as a script does it (`import helper`) or relatively. Such modules are
 known to Python under the name of their private package alone, so that two projects have a `helper` each, and
-an edited one is loaded anew. The standard library, perdure and installed packages win over the folder's files.
+an edited one is loaded anew. The standard library, perdure and installed packages win over its files.
 """
 
 from __future__ import annotations

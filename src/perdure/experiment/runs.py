@@ -41,13 +41,33 @@ class Run:
     @property
     def base(self) -> Path:
         """The folder that relative paths of the configuration start from."""
-        return Path(self._recorded["base"])
+        base: str = self._recorded["base"]
+        return (self.folder.resolve() / base).resolve()
 
     @property
     def hash(self) -> str:
         """Digest of what changes results."""
         digest: str = self._recorded["hash"]
         return digest
+
+    @property
+    def method(self) -> Mapping[str, JSON]:
+        """What this run's results depend on, its environment's version aside."""
+        identity: dict[str, JSON] = self._recorded["identity"]
+        return {key: value for key, value in identity.items() if key != "environment_version"}
+
+    def own_config(self, sets: Iterable[str] = (), *, base: Path | None = None) -> RunConfig:
+        """The configuration with the copies that the folder keeps in the place of what lay elsewhere.
+
+        With `base` they are looked for there. `sets` are `key.path=value` changes. Raises ConfigError.
+        """
+        from perdure.experiment.config import load_config, set_key
+
+        body = self._config.model_dump(mode="json", exclude_none=True)
+        kept = self._recorded.get("kept", {}) if base is None else {}
+        for key, place in kept.items():
+            set_key(body, key, str(self.folder.resolve() / place))
+        return load_config(body, sets)
 
     @property
     def planned(self) -> int:
@@ -140,20 +160,23 @@ def run(
     sets: Iterable[str] = (),
     out: str | Path | None = None,
     watchers: Iterable[str] = (),
+    accept_version: bool = False,
 ) -> Run:
     """Run an experiment, or resume it, and return the finished run.
 
     `config` is a TOML file or the same as a mapping; `sets` are `key.path=value` changes; `out` is the run
     folder (default: `runs/<name>-<hash>`); `watchers` are callbacks that only look, such as `progress`.
-    Relative paths are looked for beside the file, then in the current folder.
+    Relative paths are looked for beside the file, then in the current folder. `accept_version` goes on with a
+    run that another version of perdure began.
     Raises UsageError, InfrastructureError.
     """
     from perdure.experiment.config import load_config
     from perdure.experiment.experiment import Experiment
 
-    changes = [*sets, *([f"execution.out={json.dumps(str(out))}"] if out is not None else [])]
+    values = {"execution.out": str(out)} if out is not None else {}
     base = None if isinstance(config, Mapping) else Path(config).resolve().parent
-    with Experiment(load_config(config, changes), base=base, watchers=watchers) as experiment:
+    loaded = load_config(config, sets, values=values)
+    with Experiment(loaded, base=base, watchers=watchers, accept_version=accept_version) as experiment:
         experiment.run()
         return Run(experiment.folder)
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from pathlib import Path
 
 from perdure.core.types import JSON
-from perdure.experiment.config import AgentSection, ExecutionSection, RunConfig
+from perdure.experiment.config import AgentSection
 from perdure.experiment.experiment import Experiment
 from perdure.experiment.registry import load_plugin
 from perdure.experiment.runs import Run
 from perdure.storage.files import replace_atomically
 
 FLOORS_FILE = "floors.json"
+FLOORS_FOLDER = "floors"
 _COMPANIONS = {"oracle": "build_oracle", "do_nothing": "DO_NOTHING"}
 
 
@@ -43,7 +43,7 @@ def floors_of(experiment: Experiment) -> dict[str, JSON]:
     except (FileNotFoundError, ValueError, KeyError):
         pass  # never computed, or by a process that was stopped
     floors = {
-        kind: _play(experiment, kind, tasks)
+        kind: _play(experiment, kind)
         for kind, companion in _COMPANIONS.items()
         if _offers(experiment, companion)
     }
@@ -51,23 +51,25 @@ def floors_of(experiment: Experiment) -> dict[str, JSON]:
     return floors
 
 
-def _play(experiment: Experiment, kind: str, tasks: list[str]) -> dict[str, JSON]:
+def _play(experiment: Experiment, kind: str) -> dict[str, JSON]:
+    """A run of its own in `floors/<agent>/`: interrupted, it goes on; beside a longer schedule, it grows."""
     from perdure.reports.facts import summary_facts
 
-    with tempfile.TemporaryDirectory(prefix="perdure-floor-") as scratch:
-        config = RunConfig(
-            name="floor",
-            seed=experiment.config.seed,
-            environment=experiment.config.environment,
-            agent=AgentSection(kind=kind),  # type: ignore[arg-type]
-            models=experiment.config.models,  # an environment may name one, for a simulated user
-            limits=experiment.config.limits,
-            tasks=tasks,
-            execution=ExecutionSection(out=scratch, fsync=False),
-        )
-        with Experiment(config, base=experiment.base) as floor:
-            floor.run()
-            return summary_facts(Run(floor.folder).summary())
+    execution = experiment.config.execution
+    config = experiment.config.model_copy(
+        update={
+            "agent": AgentSection(kind=kind),  # type: ignore[arg-type]
+            "callbacks": [],
+            "stateless": False,
+            "probes": None,
+            "execution": execution.model_copy(
+                update={"out": str(experiment.folder / FLOORS_FOLDER / kind), "repeat": 1, "cache": False}
+            ),
+        }
+    )
+    with Experiment(config, base=experiment.base, accept_version=experiment.accept_version) as floor:
+        floor.run()
+        return summary_facts(Run(floor.folder).summary())
 
 
 def _offers(experiment: Experiment, companion: str) -> bool:

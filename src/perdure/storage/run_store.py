@@ -27,7 +27,6 @@ from perdure.core.types import JSON
 from perdure.storage.blobs import BlobReader, BlobWriter
 from perdure.storage.files import (
     AppendLog,
-    FolderLock,
     is_sealed,
     line_offsets,
     parse_object,
@@ -228,15 +227,13 @@ class Snapshots:
 
 
 class RunStore:
-    """The writing side of a run folder, held by one process."""
+    """The writing side of a run folder; whoever makes it holds the folder's lock."""
 
     def __init__(self, folder: Path, *, snapshot_every: int = 50, fsync: bool = True) -> None:
         self.folder = folder
         self._snapshot_every = snapshot_every
         self._fsync = fsync
         with ExitStack() as opened:
-            lock = FolderLock(folder)
-            opened.callback(lock.release)
             self._sessions = AppendLog(folder / "sessions.jsonl")
             opened.callback(self._sessions.close)
             self._drop_damaged_tail()
