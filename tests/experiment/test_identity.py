@@ -145,7 +145,10 @@ from perdure.environments.counter import (  # noqa: F401
 
 class World(CounterEnvironment):
     def __init__(
-        self, weights: Path | None = None, tools: list[Annotated[object, FromFile]] = (), names: list[str] = ()
+        self,
+        weights: Path | None = None,
+        tools: list[Annotated[object, FromFile]] = [],
+        names: list[str] = [],
     ):
         super().__init__(tasks=2)
         self.tools = tools

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property
@@ -16,6 +17,7 @@ from perdure.core.errors import ConfigError, Divergence
 from perdure.core.types import JSON, Sampling
 from perdure.experiment.callbacks import CallbackPart, callback_parts, frozen_callbacks
 from perdure.experiment.config import RunConfig, config_hash
+from perdure.experiment.kept_files import KeptFiles
 from perdure.experiment.plugins import Plugins
 from perdure.experiment.probes import check_probes_taken, probe_folder, probe_positions, read_probe
 from perdure.experiment.registry import resolve_path
@@ -115,6 +117,10 @@ class Experiment:
             self._plugins.handle("agent", section.model), strategy, sampling=sampling, seed=self.config.seed
         )
 
+    def callbacks(self) -> list[Callback]:
+        """Fresh callbacks as configured, in order."""
+        return self._made(self._callback_parts())
+
     def normalise(self, observation: str) -> str:
         """An observation without what legitimately differs between two runs."""
         text: str = self._normalise(observation)
@@ -192,7 +198,11 @@ class Experiment:
             controller.finish()
 
     def _open(self, folder: Path, identity: Mapping[str, JSON], planned: int) -> RunFolder:
-        run = Description(self.config, identity, self.base, planned, self._plugins.kept())
+        kept = self._plugins.kept()
+        if folder != self.folder:  # a probe has its stream's copies
+            up = os.path.relpath(self.folder, folder)
+            kept = KeptFiles({key: f"{up}/{place}" for key, place in kept.values.items()})
+        run = Description(self.config, identity, self.base, planned, kept)
         return RunFolder.open(folder, run, accept_version=self.accept_version)
 
     @contextmanager

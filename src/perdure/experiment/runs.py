@@ -53,8 +53,13 @@ class Run:
     @property
     def method(self) -> Mapping[str, JSON]:
         """What this run's results depend on, its environment's version aside."""
+        return {key: value for key, value in self.identity.items() if key != "environment_version"}
+
+    @property
+    def identity(self) -> Mapping[str, JSON]:
+        """Everything that this run's results depend on; `hash` is its digest."""
         identity: dict[str, JSON] = self._recorded["identity"]
-        return {key: value for key, value in identity.items() if key != "environment_version"}
+        return identity
 
     def own_config(self, sets: Iterable[str] = (), *, base: Path | None = None) -> RunConfig:
         """The configuration with the copies that the folder keeps in the place of what lay elsewhere.
