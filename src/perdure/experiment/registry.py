@@ -11,9 +11,9 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
-from perdure.core.callback import Callback
+from perdure.core.callback import Callback, Reach
 from perdure.core.environment import Environment
 from perdure.core.errors import ConfigError, PluginNotFound
 from perdure.experiment.plugin_files import PluginFiles
@@ -126,6 +126,9 @@ def _checked(plugin: Plugin) -> Plugin:
         raise ConfigError(
             f"{plugin.kind} {plugin.name!r} is {target!r}, not a subclass of {contract.__name__}"
         )
+    if plugin.kind == "callback" and target.reach not in (reaches := get_args(Reach)):
+        choices = ", ".join(reaches)
+        raise ConfigError(f"callback {plugin.name!r}: reach = {target.reach!r}; choose one of: {choices}")
     if inspect.isabstract(target):
         missing = ", ".join(sorted(target.__abstractmethods__))
         raise ConfigError(f"{plugin.kind} {plugin.name!r} does not define: {missing}")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from perdure.core.errors import RunFolderError
+from perdure.core.errors import RunFolderError, StorageError
 from perdure.core.types import JSON
 from perdure.experiment.config import RunConfig, config_hash, explain, flatten
 from perdure.experiment.kept_files import PLUGINS, KeptFiles
@@ -92,14 +92,12 @@ class RunFolder:
 
     @property
     def metrics(self) -> dict[str, JSON] | None:
-        """What the run came to; None while anything is left to do."""
-        if self.pending:
-            return None
+        """What the run came to; None while anything is left to do, if only to write this."""
         try:
-            found = json.loads((self.path / METRICS_FILE).read_bytes())
-        except (FileNotFoundError, ValueError, RecursionError):
+            found = {} if self.pending else read_metrics(self.path)
+        except RunFolderError:
             return None
-        return found if isinstance(found, dict) else None
+        return {"environment": found} if found else None
 
     def close(self) -> None:
         """Let others in. Idempotent."""
@@ -132,6 +130,24 @@ def read_config(folder: Path) -> tuple[RunConfig, dict[str, JSON]]:
         raise RunFolderError(f"{str(path)!r} cannot be read: {explain(error, RunConfig)}") from error
     except (ValueError, RecursionError) as error:
         raise RunFolderError(f"{str(path)!r} cannot be read: {error}") from error
+
+
+def read_metrics(folder: Path) -> dict[str, JSON]:
+    """The environment's metrics of a run that came to its end, else none. Raises RunFolderError."""
+    path = folder / METRICS_FILE
+    try:
+        body = json.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, RecursionError) as error:
+        raise RunFolderError(f"{str(path)!r} cannot be read: {error}") from error
+    metrics = body.get("environment") if isinstance(body, dict) else None
+    if not isinstance(metrics, dict):
+        raise RunFolderError(f"{str(path)!r} cannot be read: it has no table 'environment'")
+    for key, value in metrics.items():
+        if not isinstance(value, int | float):
+            raise RunFolderError(f"{str(path)!r} cannot be read: {key!r} is {value!r:.80}, not a number")
+    return metrics
 
 
 def config_text(config: RunConfig, recorded: Mapping[str, JSON]) -> str:
@@ -220,7 +236,7 @@ def _write(path: Path, content: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
-        raise RunFolderError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
+        raise StorageError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
 
 
 def _check_recorded(recorded: JSON) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -101,20 +100,9 @@ class Run:
     @cached_property
     def metrics(self) -> Mapping[str, JSON]:
         """The environment's metrics; empty while the run is unfinished."""
-        path = self.folder / "metrics.json"
-        try:
-            body = json.loads(path.read_text("utf-8"))
-        except FileNotFoundError:
-            return {}
-        except (OSError, ValueError, RecursionError) as error:
-            raise RunFolderError(f"{str(path)!r} cannot be read: {error}") from error
-        metrics = body.get("environment") if isinstance(body, dict) else None
-        if not isinstance(metrics, dict):
-            raise RunFolderError(f"{str(path)!r} cannot be read: it has no table 'environment'")
-        for key, value in metrics.items():
-            if not isinstance(value, int | float):
-                raise RunFolderError(f"{str(path)!r} cannot be read: {key!r} is {value!r:.80}, not a number")
-        return metrics
+        from perdure.experiment.run_folder import read_metrics
+
+        return read_metrics(self.folder)
 
     def records(self) -> Iterator[SessionRecord]:
         """Slim results, in order."""
