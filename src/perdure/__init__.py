@@ -16,6 +16,7 @@ from perdure.core.environment import Environment, Opening
 from perdure.core.errors import PerdureError
 from perdure.core.history import HistoryFactory, InteractionHistory
 from perdure.core.model import LanguageModel, ModelPool, Request
+from perdure.core.parameters import FromFile, Operational
 from perdure.core.session import PastSession, Session, SessionRecord
 from perdure.core.types import (
     Completion,
@@ -44,6 +45,7 @@ __all__ = [
     "Environment",
     "Evaluation",
     "EvaluationOutcome",
+    "FromFile",
     "HistoryFactory",
     "InteractionHistory",
     "LanguageModel",
@@ -52,6 +54,7 @@ __all__ = [
     "ModelPool",
     "Observation",
     "Opening",
+    "Operational",
     "PastSession",
     "PerdureError",
     "Request",

@@ -11,7 +11,7 @@ from perdure.core.session import SessionRecord
 from perdure.core.types import EvaluationOutcome, SessionStatus
 from perdure.environments.counter import CounterEnvironment
 from perdure.models.scripted import Reply
-from perdure.storage.run_store import RunReader
+from perdure.storage.run_reader import RunReader
 from tests.core.playing import DONE, play
 
 S = SessionStatus

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from perdure import load
 from tests.cli.conftest import Perdure
 
 
@@ -114,7 +115,7 @@ def test_tasks_and_repeats(perdure: Perdure, folder: Path) -> None:
 
 def test_floors_are_kept_and_follow_the_schedule(perdure: Perdure, folder: Path) -> None:
     facts(perdure, "--out", "out", "--limit", "2")
-    assert len(perdure_api.load(folder / "out" / "floors" / "oracle").sessions) == 2
+    assert len(load(folder / "out" / "floors" / "oracle").sessions) == 2
     floors = facts(perdure, "--out", "out")["floors"]
     assert isinstance(floors, dict)
     assert {kind: floor["success"]["correct"] for kind, floor in floors.items()} == {

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 from datetime import date
-from pathlib import Path
 from typing import Any, Literal
 
 import pytest
@@ -128,15 +127,6 @@ def test_pydantic_types_beyond_json_are_read_in_json_form() -> None:
 
 def test_an_instance_gives_the_initial_state() -> None:
     assert json.loads(StateRuntime(Warehouse(stock=4)).state_text)["stock"] == 4
-
-
-def test_a_schema_may_come_from_a_file(tmp_path: Path) -> None:
-    file = tmp_path / "shapes.py"
-    file.write_text("from pydantic import BaseModel\nclass Mine(BaseModel):\n    n: int = 2\n", "utf-8")
-    assert StateSchema(f"{file}:Mine").initial == {"n": 2}
-    for wrong in (f"{file}:Other", f"{tmp_path}/no.py:Mine", "Mine"):
-        with pytest.raises(ConfigError):
-            StateSchema(wrong)
 
 
 class NoDefault(BaseModel):

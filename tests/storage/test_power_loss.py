@@ -62,8 +62,8 @@ def in_lanes(folder: Path) -> None:
         agent = ModelAgent(pool.caller("agent", "m"), FullHistory())
         environment = CounterEnvironment(tasks=TASKS)
         controller = Controller(environment=environment, agent=agent, callbacks=CallbackList(), limits=LIMITS)
-        with closing(store.log(index, schedule[index])) as pool.recorder:  # type: ignore[assignment]
-            return controller.play(index, schedule[index], pool.recorder, store.past)  # type: ignore[arg-type]
+        with closing(store.log(index, schedule[index])) as pool.recorder:
+            return controller.play(index, schedule[index], pool.recorder, store.past)
 
     with closing(RunStore(folder, snapshot_every=EVERY)) as store, ThreadPoolExecutor(4) as lanes:
         finished = [lanes.submit(one, index) for index in range(TASKS)]
@@ -200,7 +200,7 @@ def _left_wrong(folder: Path, told: dict[str, int], whole: Whole) -> str | None:
     ahead = sum(unseal(line) is not None for line in lines)
     if ahead and (blobs.stat().st_size if blobs.exists() else 0) < whole.blobs_end[ahead - 1]:
         return "charges are ahead of their texts"
-    taken = [path for path in (folder / "snapshots").glob("*.json")]
+    taken = list((folder / "snapshots").glob("*.json"))
     if any(unseal(path.read_bytes()) is None for path in taken):
         return "a snapshot is torn"
     newest = max((int(path.stem) for path in taken), default=0)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from perdure.callbacks.experience_store import Compat, SessionNumbers, joined, show_session
 from perdure.callbacks.voting import Ballot, break_tie_as_original, cast
 from perdure.core.agent import ContextView, ModelAgent
-from perdure.core.callback import Callback, CallbackContext
+from perdure.core.callback import Callback, CallbackContext, label_of
 from perdure.core.errors import ConfigError, ModelError
 from perdure.core.model import LanguageModel, ModelHandle, Outcome
 from perdure.core.types import JSON, EvaluationOutcome, Message, Request, SessionStatus
@@ -120,7 +120,7 @@ class GroupSelfConsistency(Callback):
     def _agents_model(self, agent: ModelAgent) -> LanguageModel:
         """The agent's model, with its tokens counted as this method's."""
         model = agent.model
-        return model.under(f"callback:{self.name}") if isinstance(model, ModelHandle) else model
+        return model.under(f"callback:{label_of(self)}") if isinstance(model, ModelHandle) else model
 
     def _generate(self, model: LanguageModel, requests: Sequence[Request]) -> list[Outcome]:
         """One outcome a request, in batches that fit; what is too large alone stays an error."""

@@ -23,7 +23,7 @@ class Progress(Callback):
     """
 
     name = "progress"
-    affects_results = False
+    reach = "watch"
 
     def __init__(
         self, *, total: int, every: float = 10.0, pool: ModelPool | None = None, stream: TextIO | None = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -12,8 +11,6 @@ from perdure.cli.exit_codes import resumable
 from perdure.cli.out_folder import check_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from perdure.core.types import JSON
     from perdure.experiment.experiment import Experiment
 
@@ -41,6 +38,9 @@ def run(
         str | None,
         typer.Option(metavar="INDEX|all", help="Take a fresh start of an open task: ask its calls anew."),
     ] = None,
+    accept_version: Annotated[
+        bool, typer.Option("--accept-version", help="Go on with a run of another version of perdure.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")] = False,
 ) -> None:
@@ -56,10 +56,11 @@ def run(
     from perdure.experiment.experiment import Experiment
 
     restart = _restart(restart_task)
-    changes = [*sets, *_assignments(limit, tasks, repeat, out, cache=cache)]
     watchers = [] if quiet or dry_run else ["progress"]
-    loaded = load_config(config, changes)
-    with Experiment(loaded, base=config.resolve().parent, watchers=watchers) as experiment:
+    loaded = load_config(config, sets, values=_values(limit, tasks, repeat, out, cache=cache))
+    with Experiment(
+        loaded, base=config.resolve().parent, watchers=watchers, accept_version=accept_version
+    ) as experiment:
         check_folder(experiment.folder)
         if dry_run:
             _print_estimate(experiment, as_json=as_json)
@@ -69,20 +70,18 @@ def run(
             _carry_out(experiment, restart, floors=floors, as_json=as_json)
 
 
-def _assignments(
+def _values(
     limit: int | None, tasks: str | None, repeat: int | None, out: Path | None, *, cache: bool
-) -> Iterator[str]:
-    """The options that are short for keys, as `key.path=value`."""
-    if limit is not None:
-        yield f"execution.limit={limit}"
-    if repeat is not None:
-        yield f"execution.repeat={repeat}"
-    if tasks is not None:
-        yield f"tasks={json.dumps([task.strip() for task in tasks.split(',')])}"
-    if out is not None:
-        yield f"execution.out={json.dumps(str(out))}"
-    if cache:
-        yield "execution.cache=true"
+) -> dict[str, JSON]:
+    """The options that are short for keys."""
+    given: dict[str, JSON] = {
+        "execution.limit": limit,
+        "execution.repeat": repeat,
+        "tasks": None if tasks is None else [task.strip() for task in tasks.split(",")],
+        "execution.out": None if out is None else str(out),
+        "execution.cache": cache or None,
+    }
+    return {key: value for key, value in given.items() if value is not None}
 
 
 def _say_what_it_can_find(experiment: Experiment) -> None:
@@ -111,9 +110,7 @@ def _carry_out(
     from perdure.experiment.runs import Run
     from perdure.reports.facts import run_facts, to_json
     from perdure.reports.floors import floors_of
-    from perdure.storage.run_reader import RunReader
 
-    played = len(RunReader(experiment.folder)) < len(experiment.schedule)
     with resumable(experiment.folder):
         experiment.run(restart=restart)
         if floors:
@@ -123,7 +120,7 @@ def _carry_out(
         typer.echo(to_json(facts))
     else:
         _print_result(facts)
-        if not played:
+        if experiment.was_finished:
             typer.echo("already finished, nothing was played")
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import blake2b
 from json import dumps
 from typing import Protocol, TypeAlias, runtime_checkable
@@ -55,7 +56,7 @@ class ModelSpec:
     parameters: Mapping[str, JSON] = field(default_factory=dict)
 
     @property
-    def identity(self) -> str:
+    def key(self) -> str:
         """Canonical JSON of what is asked for; equal for equal specs."""
         return dumps([self.provider, self.parameters], sort_keys=True, default=str)
 
@@ -156,10 +157,13 @@ class ModelPool:
         specs: Mapping[str, ModelSpec],
         build: Callable[[ModelSpec], LanguageModel],
         *,
+        identify: Callable[[ModelSpec], str] = lambda spec: spec.key,
         cache: ResponseStore | None = None,
     ) -> None:
+        """`identify` gives what a model's replies depend on: a part of requests' digests and cache keys."""
         self._specs = dict(specs)
         self._build = build
+        self._identify = lru_cache(maxsize=None)(lambda name: identify(self._specs[name]))
         self._cache = cache
         self._instances: dict[str, LanguageModel] = {}
         self.usage = Usage()
@@ -176,9 +180,9 @@ class ModelPool:
     def get(self, name: str) -> LanguageModel:
         """The shared instance behind a name."""
         spec = self._specs[name]
-        if spec.identity not in self._instances:
-            self._instances[spec.identity] = self._build(spec)
-        return self._instances[spec.identity]
+        if spec.key not in self._instances:
+            self._instances[spec.key] = self._build(spec)
+        return self._instances[spec.key]
 
     def close(self) -> None:
         """Close every model that has a `close`. Idempotent."""
@@ -190,7 +194,7 @@ class ModelPool:
 
     def answer(self, caller: str, model: str, requests: Sequence[Request]) -> list[Outcome]:
         """One outcome a request: recorded calls and cached ones first, the rest asked in one batch."""
-        identity = self._specs[model].identity
+        identity = self._identify(model)
         recorder = self.recorder if self.recorder is not None else _Unrecorded()
         calls = [
             recorder.number(caller, model, request, request_digest(request, identity)) for request in requests

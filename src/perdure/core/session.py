@@ -17,6 +17,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import overload
 
 from perdure.core.errors import IllegalTransition
 from perdure.core.types import JSON, Evaluation, EvaluationOutcome, Message, Observation, SessionStatus
@@ -103,6 +104,26 @@ class PastSessions(Sequence[PastSession], ABC):
     @abstractmethod
     def records(self) -> Iterator[SessionRecord]:
         """Slim results in order, without reading any text."""
+
+
+class NoPastSessions(PastSessions):
+    """What a callback without a past sees."""
+
+    def __len__(self) -> int:
+        return 0
+
+    @overload
+    def __getitem__(self, index: int) -> PastSession: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[PastSession]: ...
+    def __getitem__(self, index: int | slice) -> PastSession | Sequence[PastSession]:
+        if isinstance(index, slice):
+            return []
+        raise IndexError(index)
+
+    def records(self) -> Iterator[SessionRecord]:
+        """None."""
+        return iter(())
 
 
 def check_alternation(messages: Sequence[Message]) -> None:

@@ -172,7 +172,7 @@ def _world(run: Run) -> dict[str, str]:
 
 def _conditions(runs: Sequence[Run]) -> list[Condition]:
     """Runs by everything that is not name, seed or order; by order too where nothing else differs."""
-    identities = [flatten(run.config.identity()) for run in runs]
+    identities = [flatten(run.method) for run in runs]
     ignored = set(_NOT_A_METHOD)
     if len({_key(identity, ignored) for identity in identities}) == 1:
         ignored.discard("order")

@@ -11,12 +11,12 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
-from perdure.core.callback import Callback
+from perdure.core.callback import Callback, Reach
 from perdure.core.environment import Environment
 from perdure.core.errors import ConfigError, PluginNotFound
-from perdure.core.python_file import load_python_file
+from perdure.experiment.plugin_files import PluginFiles
 
 Kind: TypeAlias = Literal["environment", "strategy", "model", "callback", "sandbox"]
 
@@ -48,14 +48,17 @@ class Plugin:
             raise ConfigError(f"{self.kind} {self.name!r} has no {name!r} beside its class") from None
 
 
-def load_plugin(kind: Kind, name: str, *, base: Path | None = None) -> Plugin:
-    """The plugin of this name. `file.py:Class` is looked for as `resolve_path` does.
+def load_plugin(
+    kind: Kind, name: str, *, base: Path | None = None, files: PluginFiles | None = None
+) -> Plugin:
+    """The plugin of this name. `file.py:Class` is looked for as `resolve_path` does, and loaded by `files`.
 
     Raises PluginNotFound, ConfigError.
     """
-    path, colon, class_name = name.rpartition(":")
-    if colon and path.endswith(".py"):
-        return _from_file(kind, name, resolve_path(path, base or Path.cwd()), class_name)
+    if (path := referenced_file(name, base or Path.cwd())) is not None:
+        what, files = f"{kind} {name!r}", files or PluginFiles()
+        target = files.load_name(name, path, what)
+        return _checked(Plugin(kind, name, target, files.load(path, what)))
     if name in _builtin_modules(kind):
         module = importlib.import_module(f"{_PACKAGES[kind]}.{name}")
         target = getattr(module, kind.upper(), None)
@@ -76,6 +79,12 @@ def resolve_path(path: str, base: Path) -> Path:
     except (OSError, RuntimeError) as error:  # a name that is too long; a home of nobody
         reason = getattr(error, "strerror", None) or error
         raise ConfigError(f"path {path!r:.80}: {reason}") from error
+
+
+def referenced_file(reference: str, base: Path) -> Path | None:
+    """The file of `file.py:name`; None for a text that is no such reference. Raises ConfigError."""
+    path, colon, _ = reference.rpartition(":")
+    return resolve_path(path, base) if colon and path.endswith(".py") else None
 
 
 def plugin_names(kind: Kind) -> list[str]:
@@ -102,20 +111,6 @@ def _entry_points(kind: Kind) -> Iterator[EntryPoint]:
     yield from entry_points(group=_PACKAGES[kind])
 
 
-def _from_file(kind: Kind, name: str, path: Path, class_name: str) -> Plugin:
-    module = load_python_file(path, f"{kind} {name!r}")
-    if not hasattr(module, class_name):
-        classes = sorted(
-            key
-            for key, value in vars(module).items()
-            if isinstance(value, type) and value.__module__ == module.__name__
-        )
-        raise ConfigError(
-            f"{kind} {name!r}: no class {class_name!r} in {path.name}; it has: {', '.join(classes) or 'none'}"
-        )
-    return _checked(Plugin(kind, name, getattr(module, class_name), module))
-
-
 def _loaded(kind: Kind, entry: EntryPoint) -> Any:
     try:
         return entry.load()
@@ -131,6 +126,9 @@ def _checked(plugin: Plugin) -> Plugin:
         raise ConfigError(
             f"{plugin.kind} {plugin.name!r} is {target!r}, not a subclass of {contract.__name__}"
         )
+    if plugin.kind == "callback" and target.reach not in (reaches := get_args(Reach)):
+        choices = ", ".join(reaches)
+        raise ConfigError(f"callback {plugin.name!r}: reach = {target.reach!r}; choose one of: {choices}")
     if inspect.isabstract(target):
         missing = ", ".join(sorted(target.__abstractmethods__))
         raise ConfigError(f"{plugin.kind} {plugin.name!r} does not define: {missing}")

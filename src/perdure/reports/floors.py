@@ -1,6 +1,6 @@
 """The environment's own agents on the same tasks: the oracle (must solve all) and the do-nothing agent.
 
-They are runs of their own in `floors/<agent>/` of the run folder: what they ask models for stands in their ledgers.
+They are runs of their own in `floors/<agent>/` of the run folder: their ledgers say what they ask models for.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from perdure.core.types import JSON
-from perdure.experiment.config import AgentSection, ExecutionSection, RunConfig
+from perdure.experiment.config import AgentSection
 from perdure.experiment.costs import run_cost
 from perdure.experiment.experiment import Experiment
 from perdure.experiment.registry import load_plugin
@@ -37,25 +37,22 @@ def floors_of(experiment: Experiment) -> dict[str, JSON]:
 
 
 def _play(experiment: Experiment, kind: str) -> dict[str, JSON]:
-    config = experiment.config
-    section = ExecutionSection(
-        out=str(experiment.folder / FLOORS_FOLDER / kind), limit=config.execution.limit, fsync=False
+    """A run of its own: interrupted, it goes on; beside a longer schedule, it grows."""
+    execution = experiment.config.execution
+    config = experiment.config.model_copy(
+        update={
+            "agent": AgentSection(kind=kind),  # type: ignore[arg-type]
+            "callbacks": [],
+            "stateless": False,
+            "probes": None,
+            "execution": execution.model_copy(
+                update={"out": str(experiment.folder / FLOORS_FOLDER / kind), "repeat": 1, "cache": False}
+            ),
+        }
     )
-    floor = RunConfig(
-        name=kind,
-        seed=config.seed,
-        environment=config.environment,
-        agent=AgentSection(kind=kind),  # type: ignore[arg-type]
-        models=config.models,  # an environment may name one, for a simulated user
-        limits=config.limits,
-        tasks=config.tasks,
-        order=config.order,
-        execution=section,
-    )
-    with Experiment(floor, base=experiment.base) as played:
-        if played.pending:
-            played.run()
-        return _facts(Run(played.folder))
+    with Experiment(config, base=experiment.base, accept_version=experiment.accept_version) as floor:
+        floor.run()
+        return _facts(Run(floor.folder))
 
 
 def _facts(run: Run) -> dict[str, JSON]:

@@ -85,7 +85,7 @@ def patches_table(runs: Sequence[Facts], names: Sequence[str]) -> Table | None:
 def _truth(run: Run) -> tuple[TrueStates, Callable[[JSON, JSON], float]] | None:
     """The environment's companions that know Σ*, where it has them and can still be loaded."""
     try:
-        module = load_plugin("environment", run.config.environment.name, base=run.base).module
+        module = load_plugin("environment", run.own_config().environment.name, base=run.base).module
     except ConfigError:
         return None
     states, fidelity = getattr(module, "true_states", None), getattr(module, "state_fidelity", None)

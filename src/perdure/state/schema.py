@@ -12,7 +12,6 @@ from perdure.state.merge import LIST_POLICIES, ListPolicy
 from perdure.state.nodes import ANYTHING, Node, Nodes, type_of
 from perdure.state.paths import Path
 from perdure.state.schema_check import read_json_schema
-from perdure.state.schema_file import load_schema_file
 from perdure.state.taxonomy import FailureClass, PatchRejected
 from perdure.state.validation import first_error
 
@@ -24,14 +23,12 @@ class StateSchema:
     """What a state may hold.
 
     `source` is a pydantic model class (every field with a default), an instance of one (its values are the
-    initial state), a JSON Schema of an object, or `"file.py:Name"` of either. A list declares what a patch
+    initial state), or a JSON Schema of an object. A list declares what a patch
     does to it with the schema key `merge`: `replace` (default), `append` or `union`; in pydantic:
     `Field(json_schema_extra={"merge": "append"})`. Raises ConfigError.
     """
 
     def __init__(self, source: Any) -> None:
-        if isinstance(source, str) or hasattr(source, "__fspath__"):
-            source = load_schema_file(str(source))
         self.model: type[BaseModel] | None = None
         """The pydantic model, where the schema is one."""
         if isinstance(source, Mapping):
