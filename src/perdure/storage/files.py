@@ -84,10 +84,9 @@ class AppendLog:
 
     def truncate(self, end: int) -> None:
         """Forget every byte from `end` on; a file that ends there is left alone."""
-        if end == self._end:
-            return
         with storage_errors(self.path):
-            os.ftruncate(self._fd, end)
+            if os.fstat(self._fd).st_size != end:
+                os.ftruncate(self._fd, end)
         self._end = end
 
     def close(self) -> None:
