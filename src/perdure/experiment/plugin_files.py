@@ -22,6 +22,7 @@ from types import ModuleType
 from typing import Any
 
 from perdure.core.errors import ConfigError
+from perdure.core.world import World
 from perdure.experiment.plugin_imports import PluginImports
 
 _PREFIX = "perdure_plugins_"
@@ -254,4 +255,6 @@ def _package_of(folder: Path) -> PluginPackage:
 
 
 def _is_of(value: object, module: ModuleType) -> bool:
-    return getattr(value, "__module__", None) == module.__name__ and hasattr(value, "__name__")
+    return isinstance(value, World) or (
+        getattr(value, "__module__", None) == module.__name__ and hasattr(value, "__name__")
+    )
