@@ -51,12 +51,13 @@ class PluginFiles:
         """What stands under the name of `file.py:Name`, whose file is at `path`. Raises ConfigError."""
         name = reference.rpartition(":")[2]
         module = self.load(path, what)
-        if not hasattr(module, name):
-            own = (key for key, value in vars(module).items() if _is_of(value, module))
+        defined = vars(module)
+        if name not in defined:
+            own = (key for key, value in defined.items() if _is_of(value, module))
             raise ConfigError(
                 f"{what}: no {name!r} in {path.name}; it has: {', '.join(sorted(own)) or 'none'}"
             )
-        return getattr(module, name)
+        return defined[name]
 
     def sources(self, path: Path) -> dict[str, bytes]:
         """The file and everything of its folder that it imports, by path within the folder, as it is run."""
