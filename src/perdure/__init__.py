@@ -27,8 +27,10 @@ from perdure.core.types import (
     Sampling,
     SessionStatus,
     Task,
+    Trial,
     Usage,
 )
+from perdure.core.world import Readers, StateSupport, World
 from perdure.experiment.runs import Run, load, run
 
 if TYPE_CHECKING:
@@ -57,6 +59,7 @@ __all__ = [
     "Operational",
     "PastSession",
     "PerdureError",
+    "Readers",
     "Request",
     "Run",
     "Sampling",
@@ -65,9 +68,12 @@ __all__ = [
     "SessionRecord",
     "SessionStatus",
     "StateAgent",
+    "StateSupport",
     "Step",
     "Task",
+    "Trial",
     "Usage",
+    "World",
     "load",
     "run",
 ]

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from perdure.core.agent import Agent, ModelAgent
 from perdure.core.callback import Callback, CallbackList
-from perdure.core.controller import Limits, Trial
+from perdure.core.controller import Limits
 from perdure.core.environment import Environment
 from perdure.core.model import LanguageModel, ModelPool, ModelSpec
-from perdure.core.types import Request
+from perdure.core.types import Request, Trial
 from perdure.environments.counter import CounterEnvironment
 from perdure.experiment.lanes import Lane
 from perdure.models.scripted import Reply, ReplyFunction, ScriptedModel

@@ -139,9 +139,7 @@ WORLD = """
 from pathlib import Path
 from typing import Annotated
 from perdure import FromFile
-from perdure.environments.counter import (  # noqa: F401
-    DO_NOTHING, MAX_INTERACTIONS, CounterEnvironment, build_oracle, normal_form, normalise,
-)
+from perdure.environments.counter import CounterEnvironment
 
 class World(CounterEnvironment):
     def __init__(

@@ -25,12 +25,10 @@ FILES = {
 from pathlib import Path
 from parts.helper import SUFFIX
 from dataclasses import replace
-from perdure.environments.counter import (  # noqa: F401
-    DO_NOTHING, MAX_INTERACTIONS, CounterEnvironment, build_oracle, normal_form, normalise,
-)
+from perdure.environments.counter import CounterEnvironment
 
 class World(CounterEnvironment):
-    def __init__(self, tasks: Path, folder: Path, max_interactions: int = 20):
+    def __init__(self, tasks: Path, folder: Path):
         super().__init__(tasks=int(tasks.read_text()))
         self.suffix = SUFFIX + (folder / "deep" / "x.txt").read_text()
 

@@ -22,24 +22,26 @@ ORACLE: dict[str, Any] = {"environment": {"name": "counter", "tasks": 3}, "agent
 
 SLOW_WORLD = """
 import time
+from dataclasses import replace
 from pathlib import Path
-from perdure.environments.counter import (  # noqa: F401
-    DO_NOTHING, MAX_INTERACTIONS, CounterEnvironment, build_oracle as quick_oracle, normal_form, normalise,
-)
+from perdure.environments.counter import WORLD as COUNTER, CounterEnvironment
 
 HERE = Path(__file__).parent
 
 
-def build_oracle():
+def slow_oracle(environment):
     (HERE / "building").touch()
     while not (HERE / "go").exists():
         time.sleep(0.01)
-    return quick_oracle()
+    return COUNTER.oracle(environment)
 
 
 class World(CounterEnvironment):
     def __init__(self):
         super().__init__(tasks=3)
+
+
+WORLD = replace(COUNTER, environment=World, oracle=slow_oracle)
 """
 
 PROGRAM = """

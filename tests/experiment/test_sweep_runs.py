@@ -20,7 +20,7 @@ WAREHOUSE = """
 name = "small"
 [base]
 environment = { name = "warehouse", tasks = 2, horizon = 20 }
-models.default = { provider = "perfect_reader", environment = "warehouse" }
+models.default = { provider = "perfect_reader" }
 [grid]
 "agent.strategy" = [{ name = "full_history" }, { name = "sliding_window", turns = 1 }]
 """
@@ -162,9 +162,7 @@ execution = { limit = 2 }
 WORLD = """
 from pathlib import Path
 from helper import VERSION
-from perdure.environments.counter import (  # noqa: F401
-    DO_NOTHING, MAX_INTERACTIONS, CounterEnvironment, build_oracle, normal_form, normalise,
-)
+from perdure.environments.counter import CounterEnvironment
 
 class World(CounterEnvironment):
     def __init__(self, tasks: Path):

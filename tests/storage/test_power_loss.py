@@ -20,8 +20,9 @@ import pytest
 
 from perdure.core.agent import ModelAgent
 from perdure.core.callback import CallbackList
-from perdure.core.controller import Controller, Limits, Trial
+from perdure.core.controller import Controller, Limits
 from perdure.core.recording import FinishedTask
+from perdure.core.types import Trial
 from perdure.environments.counter import CounterEnvironment
 from perdure.models.scripted import ScriptedModel
 from perdure.storage.files import unseal

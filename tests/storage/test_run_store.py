@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from perdure.core.agent import ContextView
 from perdure.core.callback import Callback, CallbackContext
-from perdure.core.controller import Limits, Trial
+from perdure.core.controller import Limits
 from perdure.core.errors import RunFolderError, StorageError
 from perdure.core.history import InteractionHistory
 from perdure.core.model import LanguageModel, request_digest, request_options
@@ -33,6 +33,7 @@ from perdure.core.types import (
     Request,
     Sampling,
     SessionStatus,
+    Trial,
     Usage,
 )
 from perdure.environments.counter import CounterEnvironment

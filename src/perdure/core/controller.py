@@ -10,7 +10,7 @@ from perdure.core.environment import Environment
 from perdure.core.errors import ModelError
 from perdure.core.recording import FinishedTask, TaskLog
 from perdure.core.session import PastSessions, Session, SessionStatus
-from perdure.core.types import Observation
+from perdure.core.types import Observation, Trial
 
 
 @dataclass(frozen=True)
@@ -27,24 +27,23 @@ class Limits:
     """As the paper: at the limit the model is asked once more and its reply discarded."""
 
 
-@dataclass(frozen=True)
-class Trial:
-    """One entry of the schedule: a task, and which repeat of it."""
-
-    task_id: str
-    sample: int = 0
-
-
 class Controller:
     """Plays trials, one at a time."""
 
     def __init__(
-        self, *, environment: Environment, agent: Agent, callbacks: CallbackList, limits: Limits
+        self,
+        *,
+        environment: Environment,
+        agent: Agent,
+        callbacks: CallbackList,
+        limits: Limits,
+        reply_form: str = "",
     ) -> None:
         self._environment = environment
         self._agent = agent
         self._callbacks = callbacks
         self._limits = limits
+        self._reply_form = reply_form
         self._flags = SessionController()
         self._log: TaskLog
 
@@ -55,8 +54,8 @@ class Controller:
         """
         self._log = log
         self._flags.clear()
-        session = Session(trial.task_id, index=index, sample=trial.sample)
-        ctx = CallbackContext(self._agent, self._environment, session, past, self._flags)
+        session = Session(trial.task_id, index=index, sample=trial.repeat, clock=trial.clock)
+        ctx = CallbackContext(self._agent, self._environment, session, past, self._flags, self._reply_form)
         factory = self._environment.history_factory
         before = factory.items()
         self._play(session, ctx)
@@ -121,7 +120,7 @@ class Controller:
     def _reset(self, session: Session) -> bool:
         """Open the task; False when its own set-up failed, of which the agent hears nothing."""
         try:
-            opening = self._log.open(self._environment.reset(session.task_id))
+            opening = self._log.open(self._environment.reset(session.trial))
         except ModelError as error:
             session.finish(SessionStatus.TASK_ENVIRONMENT_ERROR, str(error))
             return False
@@ -147,7 +146,7 @@ class Controller:
             session.fail_grading(str(error))
 
     def _view(self, session: Session) -> ContextView:
-        return ContextView.of(session, self._environment.instructions)
+        return ContextView.of(session, self._environment.instructions, self._reply_form)
 
     def _limit_reached(self, session: Session) -> bool:
         limits = self._limits

@@ -36,10 +36,15 @@ class CallbackPart:
         """Whether there is a memory to freeze."""
         return bool(self.plugin.target.reach == "stream" and self.plugin.target.learns)
 
-    def build(self, plugins: Plugins, offers: Mapping[str, Any]) -> Callback:
+    def build(self, plugins: Plugins, offered: Mapping[str, Any], given: Mapping[str, Any]) -> Callback:
         """A new instance. Raises ConfigError."""
         callback: Callback = plugins.construct(
-            self.plugin, self.section.parameters, self.where, offers, caller=f"callback:{self.label}"
+            self.plugin,
+            self.section.parameters,
+            self.where,
+            offered,
+            given,
+            caller=f"callback:{self.label}",
         )
         callback.label = self.section.label
         return callback

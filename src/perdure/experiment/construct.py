@@ -16,6 +16,9 @@ from perdure.core.types import JSON
 from perdure.experiment.plugin_files import PluginFiles
 from perdure.experiment.registry import referenced_file, resolve_path
 
+_ELSEWHERE = {"max_interactions": "limits.max_interactions"}
+"""Where a user sets what a run gives."""
+
 
 def construct(
     target: Any,
@@ -26,14 +29,18 @@ def construct(
     files: PluginFiles | None = None,
     model_for: Callable[[str], LanguageModel] | None = None,
     offered: Mapping[str, Any] | None = None,
-    ignore_unknown: bool = False,
+    given: Mapping[str, Any] | None = None,
 ) -> Any:
     """Call `target` with checked parameters; see `bind`. A ValueError of its own is a ConfigError too."""
-    if ignore_unknown:
-        accepted = inspect.signature(target).parameters
-        parameters = {key: value for key, value in parameters.items() if key in accepted}
     arguments = bind(
-        target, parameters, where=where, base=base, files=files, model_for=model_for, offered=offered
+        target,
+        parameters,
+        where=where,
+        base=base,
+        files=files,
+        model_for=model_for,
+        offered=offered,
+        given=given,
     )
     try:
         return target(**arguments)
@@ -52,28 +59,34 @@ def bind(
     files: PluginFiles | None = None,
     model_for: Callable[[str], LanguageModel] | None = None,
     offered: Mapping[str, Any] | None = None,
+    given: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The arguments that a section's parameters make; nothing is called.
 
     A parameter annotated as `Path` is looked for as `resolve_path` does, one annotated as `LanguageModel`
     names a model (`model_for` makes the handle), one marked `FromFile` names code, which `files` loads.
-    `offered` are values given only where the constructor has such a parameter and the user did not set it.
-    Raises ConfigError: one line with key, value and choices.
+    `offered` are defaults for parameters that the constructor has and the user did not set; `given` are facts
+    of the run, which the user cannot set here. Raises ConfigError: one line with key, value and choices.
     """
     signature = inspect.signature(target)
     hints = declared_types(target, where)
-    given = _Given(base, files or PluginFiles(), model_for)
+    configured = _Given(base, files or PluginFiles(), model_for)
     accepted = {
         name: parameter
         for name, parameter in signature.parameters.items()
         if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
     }
     arguments: dict[str, Any] = {}
+    facts = {key: value for key, value in (given or {}).items() if key in accepted}
     for key, value in parameters.items():
+        if key in facts:
+            instead = f"; set {_ELSEWHERE[key]} instead" if key in _ELSEWHERE else ""
+            raise ConfigError(f"{where}.{key}: the run itself gives it{instead}")
         if key not in accepted:
-            choices = ", ".join(accepted) or "none"
+            choices = ", ".join(name for name in accepted if name not in facts) or "none"
             raise ConfigError(f"{where}.{key}: unknown key; choose one of: {choices}")
-        arguments[key] = given.convert(value, hints.get(key, Any), f"{where}.{key}")
+        arguments[key] = configured.convert(value, hints.get(key, Any), f"{where}.{key}")
+    arguments.update(facts)
     for key, value in (offered or {}).items():
         if key in accepted:
             arguments.setdefault(key, value)

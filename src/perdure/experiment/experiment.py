@@ -11,10 +11,10 @@ from typing import Any, Literal
 
 from perdure.core.agent import Agent, ModelAgent
 from perdure.core.callback import Callback, CallbackList
-from perdure.core.controller import Limits, Trial
+from perdure.core.controller import Limits
 from perdure.core.environment import Environment
 from perdure.core.errors import ConfigError, Divergence
-from perdure.core.types import JSON, Sampling
+from perdure.core.types import JSON, Sampling, Trial
 from perdure.experiment.callbacks import CallbackPart, callback_parts, frozen_callbacks
 from perdure.experiment.config import RunConfig, config_hash
 from perdure.experiment.kept_files import KeptFiles
@@ -57,8 +57,7 @@ class Experiment:
         self.accept_version = accept_version
         self._plugins = Plugins(config, self.base)
         self.pool = self._plugins.pool
-        self._environment_plugin = self._plugins.load("environment", config.environment.name)
-        self._normalise = self._environment_plugin.companion("normalise")
+        self.world = self._plugins.world
         self.limits = self._limits()
         self.environment = self._build_environment()
         try:
@@ -106,9 +105,11 @@ class Experiment:
         """A fresh agent as configured."""
         section = self.config.agent
         if section.kind == "oracle":
-            return self._oracle()
+            if self.world.oracle is None:
+                raise ConfigError(f"environment {self.config.environment.name!r} has no oracle")
+            return self.world.oracle(self.environment)
         if section.kind == "do_nothing":
-            return DoNothing(self._environment_plugin.companion("DO_NOTHING"))
+            return DoNothing(self.world.do_nothing)
         if section.kind == "fixed_response":
             if section.run is None:
                 raise ConfigError("agent.run: missing; it names the run folder whose replies are replayed")
@@ -119,6 +120,7 @@ class Experiment:
             section.strategy.parameters,
             "agent.strategy",
             {"model": self._plugins.handle("strategy", section.model), **self._strategy_offers()},
+            {"world": self.world},
             caller="strategy",
         )
         return ModelAgent(
@@ -131,8 +133,7 @@ class Experiment:
 
     def normalise(self, observation: str) -> str:
         """An observation without what legitimately differs between two runs."""
-        text: str = self._normalise(observation)
-        return text
+        return self.world.normalise(observation)
 
     def check(self) -> None:
         """Build what a run builds first. Raises UsageError where the configuration does not allow it."""
@@ -246,6 +247,7 @@ class Experiment:
             on_divergence=self.config.execution.on_divergence,
             normalise=self.normalise,
             frozen=frozen,
+            reply_form=self.world.reply_form(self.environment),
         )
 
     def _detach(self) -> None:
@@ -254,7 +256,7 @@ class Experiment:
 
     def _limits(self) -> Limits:
         section = self.config.limits
-        interactions = section.max_interactions or self._environment_plugin.companion("MAX_INTERACTIONS")
+        interactions = section.max_interactions or self.world.max_interactions
         return Limits(
             max_interactions=interactions,
             max_turns=section.max_turns or 4 * interactions,
@@ -265,36 +267,27 @@ class Experiment:
     def _build_environment(self) -> Environment:
         section = self.config.environment
         environment: Environment = self._plugins.construct(
-            self._environment_plugin,
+            self._plugins.load("environment", section.name),
             section.parameters,
             "environment",
-            self._environment_offers(),
+            {"seed": self.config.seed},
+            {"max_interactions": self.limits.max_interactions},
             caller="environment",
         )
         return environment
 
-    def _environment_offers(self) -> dict[str, Any]:
-        return {"seed": self.config.seed, "max_interactions": self.limits.max_interactions}
-
     def _strategy_offers(self) -> dict[str, Any]:
-        """What the environment has for strategies that keep a state or read actions."""
-        companions = {
-            "state_schema": "STATE_SCHEMA",
-            "action_pattern": "ACTION_PATTERN",
-            "fallback_action": "NO_OP",
+        """What the world has for strategies that keep a state or read actions."""
+        if self.world.state is None:
+            form = self.world.reply_form(self.environment)
+            return {"action_form": f"written as an action of this form:\n{form}"}
+        support = self.world.state(self.environment)
+        return {
+            "state_schema": support.schema,
+            "action_pattern": support.action_pattern,
+            "action_form": support.action_form,
+            "fallback_action": support.no_op,
         }
-        module = self._environment_plugin.module
-        return {key: getattr(module, name) for key, name in companions.items() if hasattr(module, name)}
-
-    def _oracle(self) -> Agent:
-        agent: Agent = self._plugins.call(
-            self._environment_plugin.companion("build_oracle"),
-            self.config.environment.parameters,
-            where="environment",
-            offered=self._environment_offers(),
-            ignore_unknown=True,
-        )
-        return agent
 
     def _callbacks(self) -> CallbackList:
         if self.config.stateless:
@@ -305,22 +298,19 @@ class Experiment:
         return callback_parts(self.config.callbacks, self._watchers, self._plugins.load)
 
     def _made(self, parts: Iterable[CallbackPart]) -> list[Callback]:
-        offers = {
+        facts = {
             "total": len(self.schedule),
             "folder": self.folder,
-            "seed": self.config.seed,
             "pool": self.pool,
-            "normal_form": getattr(self._environment_plugin.module, "normal_form", None),
+            "world": self.world,
         }
-        return [part.build(self._plugins, offers) for part in parts]
+        return [part.build(self._plugins, {"seed": self.config.seed}, facts) for part in parts]
 
     def _skills(self) -> Mapping[str, Sequence[str]]:
-        """Skills by task, from the environment's package. Raises ConfigError where it does not offer them."""
-        skills: Mapping[str, Sequence[str]] = self._plugins.call(
-            self._environment_plugin.companion("task_skills"),
-            self.config.environment.parameters,
-            where="environment",
-            offered=self._environment_offers(),
-            ignore_unknown=True,
-        )
-        return skills
+        """Skills by task. Raises ConfigError where the world does not know them."""
+        if self.world.skills is None:
+            raise ConfigError(
+                f"order = {self.config.order!r}: environment {self.config.environment.name!r} does not say "
+                "which skills its tasks need"
+            )
+        return self.world.skills(self.environment)

@@ -8,12 +8,12 @@ from dataclasses import replace
 
 from perdure.core.agent import Agent
 from perdure.core.callback import CallbackList
-from perdure.core.controller import Controller, Limits, Trial
+from perdure.core.controller import Controller, Limits
 from perdure.core.environment import Environment
 from perdure.core.errors import Divergence, InfrastructureError, RunFolderError
 from perdure.core.model import ModelPool
 from perdure.core.recording import FinishedTask
-from perdure.core.types import JSON
+from perdure.core.types import JSON, Trial
 from perdure.storage.call_log import CallLog, OnDivergence
 from perdure.storage.run_store import RunStore
 from perdure.storage.snapshots import Snapshot
@@ -37,12 +37,17 @@ class Lane:
         store: RunStore,
         on_divergence: OnDivergence = "restart",
         normalise: Callable[[str], str] = lambda text: text,
+        reply_form: str = "",
         frozen: bool = False,
     ) -> None:
         self._schedule = schedule
         self._environment = environment
         self._controller = Controller(
-            environment=environment, agent=agent, callbacks=callbacks, limits=limits
+            environment=environment,
+            agent=agent,
+            callbacks=callbacks,
+            limits=limits,
+            reply_form=reply_form,
         )
         self._callbacks = callbacks
         self._pool = pool
@@ -66,7 +71,7 @@ class Lane:
         past = self._store.past
         for place, (done, trial) in enumerate(zip(past.committed.trials(), self._schedule, strict=False)):
             task, repeat = done or (past.line(place)["task"], None)  # damage is told by reading it
-            if (task, repeat) != (trial.task_id, trial.sample):
+            if (task, repeat) != (trial.task_id, trial.repeat):
                 raise RunFolderError(
                     f"session {place} of {str(self._store.folder)!r} is task {task!r}, "
                     f"this schedule has {trial.task_id!r} there; give another --out"

@@ -22,6 +22,7 @@ from types import ModuleType
 from typing import Any
 
 from perdure.core.errors import ConfigError
+from perdure.core.world import World
 from perdure.experiment.plugin_imports import PluginImports
 
 _PREFIX = "perdure_plugins_"
@@ -50,12 +51,13 @@ class PluginFiles:
         """What stands under the name of `file.py:Name`, whose file is at `path`. Raises ConfigError."""
         name = reference.rpartition(":")[2]
         module = self.load(path, what)
-        if not hasattr(module, name):
-            own = (key for key, value in vars(module).items() if _is_of(value, module))
+        defined = vars(module)
+        if name not in defined:
+            own = (key for key, value in defined.items() if _is_of(value, module))
             raise ConfigError(
                 f"{what}: no {name!r} in {path.name}; it has: {', '.join(sorted(own)) or 'none'}"
             )
-        return getattr(module, name)
+        return defined[name]
 
     def sources(self, path: Path) -> dict[str, bytes]:
         """The file and everything of its folder that it imports, by path within the folder, as it is run."""
@@ -254,4 +256,6 @@ def _package_of(folder: Path) -> PluginPackage:
 
 
 def _is_of(value: object, module: ModuleType) -> bool:
-    return getattr(value, "__module__", None) == module.__name__ and hasattr(value, "__name__")
+    return isinstance(value, World) or (
+        getattr(value, "__module__", None) == module.__name__ and hasattr(value, "__name__")
+    )

@@ -15,7 +15,7 @@ from perdure.experiment.construct import bind, construct
 from perdure.experiment.identity import Declared, Load, model_identity, run_identity
 from perdure.experiment.kept_files import KeptFiles, keep_sources
 from perdure.experiment.plugin_files import PluginFiles
-from perdure.experiment.registry import Kind, Plugin, load_plugin
+from perdure.experiment.registry import EnvironmentPlugin, Kind, Plugin, load_plugin
 
 __all__ = ["Load", "Plugins"]
 
@@ -32,6 +32,9 @@ class Plugins:
         self.base = base
         self._files = PluginFiles()
         self._declared = Declared(base, self._files)
+        environment = self.load("environment", config.environment.name)
+        assert isinstance(environment, EnvironmentPlugin)
+        self.world = environment.world
         self.pool = self._pool()
 
     def load(self, kind: Kind, name: str) -> Plugin:
@@ -44,32 +47,20 @@ class Plugins:
         parameters: Mapping[str, JSON],
         where: str,
         offered: Mapping[str, Any],
+        given: Mapping[str, Any],
         *,
         caller: str,
     ) -> Any:
-        """Build one. `caller` is its role: models that it asks are metered under that name."""
-        return self.call(plugin.target, parameters, where, offered, caller=caller)
-
-    def call(
-        self,
-        target: Any,
-        parameters: Mapping[str, JSON],
-        where: str,
-        offered: Mapping[str, Any],
-        *,
-        caller: str = "environment",
-        ignore_unknown: bool = False,
-    ) -> Any:
-        """Call something that a plug-in's module offers, with the parameters of its section."""
+        """Build one; see `bind`. `caller` is its role: models that it asks are metered under that name."""
         return construct(
-            target,
+            plugin.target,
             parameters,
             where=where,
             base=self.base,
             files=self._files,
             model_for=lambda model: self.handle(caller, model),
             offered=offered,
-            ignore_unknown=ignore_unknown,
+            given=given,
         )
 
     def handle(self, caller: str, model: str) -> ModelHandle:
@@ -84,7 +75,14 @@ class Plugins:
         """What the run's results depend on. Raises UsageError for a section of a model that cannot be."""
         for name, section in self.config.models.items():
             target = self.load("model", section.provider).target
-            bind(target, section.parameters, where=f"models.{name}", base=self.base, files=self._files)
+            bind(
+                target,
+                section.parameters,
+                where=f"models.{name}",
+                base=self.base,
+                files=self._files,
+                given={"world": self.world},
+            )
         return run_identity(self.config, self.load, self._declared, environment_version)
 
     @contextmanager
@@ -120,5 +118,6 @@ class Plugins:
             where=f"models ({spec.provider})",
             base=self.base,
             files=self._files,
+            given={"world": self.world},
         )
         return model

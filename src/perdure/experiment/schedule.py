@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
-from perdure.core.controller import Trial
 from perdure.core.environment import Environment
 from perdure.core.errors import ConfigError
+from perdure.core.types import Trial
 from perdure.experiment.config import RunConfig
 from perdure.experiment.orders import arrange, needs_skills
 
@@ -32,7 +32,8 @@ def make_schedule(
             f"execution.repeat: {config.execution.repeat} times {len(ids)} tasks; "
             f"a run has at most {MAX_SESSIONS:,} sessions"
         )
-    return [Trial(task_id, sample) for sample in range(config.execution.repeat) for task_id in ids]
+    clock = config.instant
+    return [Trial(id_, repeat, clock) for repeat in range(config.execution.repeat) for id_ in ids]
 
 
 def probed_tasks(environment: Environment, config: RunConfig) -> list[Trial]:
@@ -40,7 +41,8 @@ def probed_tasks(environment: Environment, config: RunConfig) -> list[Trial]:
     if config.probes is None:
         return []
     known = list(environment.task_ids())
-    return [Trial(task) for task in _checked_tasks(config.probes.tasks, known, environment, "probes.tasks")]
+    tasks = _checked_tasks(config.probes.tasks, known, environment, "probes.tasks")
+    return [Trial(task, clock=config.instant) for task in tasks]
 
 
 def _checked_tasks(

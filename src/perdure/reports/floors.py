@@ -11,18 +11,17 @@ from perdure.core.types import JSON
 from perdure.experiment.config import AgentSection
 from perdure.experiment.costs import run_cost
 from perdure.experiment.experiment import Experiment
-from perdure.experiment.registry import load_plugin
 from perdure.experiment.runs import Run
 
 FLOORS_FOLDER = "floors"
-_COMPANIONS = {"oracle": "build_oracle", "do_nothing": "DO_NOTHING"}
+_KINDS = ["oracle", "do_nothing"]
 
 
 def read_floors(folder: Path) -> dict[str, JSON] | None:
     """What was played beside a run: `agent -> facts`, or None. Raises RunFolderError for damage."""
     if not (folder / FLOORS_FOLDER).is_dir():
         return None
-    kept = {kind: folder / FLOORS_FOLDER / kind for kind in _COMPANIONS}
+    kept = {kind: folder / FLOORS_FOLDER / kind for kind in _KINDS}
     runs = {kind: Run(path) for kind, path in kept.items() if (path / "metrics.json").exists()}
     return {kind: _facts(run) for kind, run in runs.items()}
 
@@ -30,10 +29,10 @@ def read_floors(folder: Path) -> dict[str, JSON] | None:
 def floors_of(experiment: Experiment) -> dict[str, JSON]:
     """Facts of both agents over the experiment's tasks, once each.
 
-    What is played already is not played again. An agent that the environment does not offer is left out.
+    What is played already is not played again. A world without an oracle has one.
     """
-    offered = [kind for kind, companion in _COMPANIONS.items() if _offers(experiment, companion)]
-    return {kind: _play(experiment, kind) for kind in offered}
+    kinds = ["do_nothing"] if experiment.world.oracle is None else _KINDS
+    return {kind: _play(experiment, kind) for kind in kinds}
 
 
 def _play(experiment: Experiment, kind: str) -> dict[str, JSON]:
@@ -59,8 +58,3 @@ def _facts(run: Run) -> dict[str, JSON]:
     from perdure.reports.facts import summary_facts
 
     return summary_facts(run.summary(), run_cost(run.config, run.reader.charged()))
-
-
-def _offers(experiment: Experiment, companion: str) -> bool:
-    plugin = load_plugin("environment", experiment.config.environment.name, base=experiment.base)
-    return hasattr(plugin.module, companion)

@@ -17,9 +17,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from threading import Lock
 
-from perdure.core.controller import Trial
 from perdure.core.recording import FinishedTask
-from perdure.core.types import JSON
+from perdure.core.types import JSON, Trial
 from perdure.storage.blobs import BlobWriter
 from perdure.storage.call_log import CallLog, OnDivergence
 from perdure.storage.files import (
@@ -83,7 +82,7 @@ class RunStore:
         header = {
             "index": index,
             "task": trial.task_id,
-            "repeat": trial.sample,
+            "repeat": trial.repeat,
             "identity": self._identity,
         }
         path = self.folder / CALLS_FOLDER / f"{index}.jsonl"

@@ -10,11 +10,18 @@ from perdure.core.environment import Environment, Opening
 from perdure.core.errors import ConfigError, EnvironmentUnavailable
 from perdure.core.history import HistoryFactory
 from perdure.core.session import SessionRecord
-from perdure.core.types import Evaluation, EvaluationOutcome, Observation, SessionStatus
-from perdure.environments.operating_system.actions import Answer, Bash, Finish, Invalid, parse_action
+from perdure.core.types import Evaluation, EvaluationOutcome, Observation, SessionStatus, Trial
+from perdure.environments.operating_system.actions import (
+    Answer,
+    Bash,
+    Finish,
+    Invalid,
+    action_key,
+    parse_action,
+)
 from perdure.environments.operating_system.allowed_commands import allowed_set, forbidden
 from perdure.environments.operating_system.machines import SandboxName, ShellName, machine_maker
-from perdure.environments.operating_system.prompts import describe, instructions, refusal
+from perdure.environments.operating_system.prompts import describe, form_of_reply, instructions, refusal
 from perdure.environments.operating_system.scoring import command_line, grade
 from perdure.environments.operating_system.tasks import OsTask, load_tasks
 from perdure.metrics.skills import skill_metrics
@@ -95,9 +102,9 @@ class OperatingSystemEnvironment(Environment):
         """The keys of the task file; tasks whose script files are absent are left out."""
         return list(self._tasks)
 
-    def reset(self, task_id: str) -> Opening:
+    def reset(self, trial: Trial) -> Opening:
         """A fresh machine, set up by the task's own script; one that fails is a task environment error."""
-        task = self._tasks[task_id]
+        task = self._tasks[trial.task_id]
         self._drop_machine()
         self._task, self._answer, self._is_destroyed = task, None, False
         self._machine = self._make_machine()
@@ -124,6 +131,11 @@ class OperatingSystemEnvironment(Environment):
             case Invalid(problem):
                 return self._refuse(problem)
 
+    def read_action(self, text: str) -> str | None:
+        """The script without its layout, the answer, or `finish`."""
+        action = parse_action(text, takes_answers=self._takes_answers)
+        return None if isinstance(action, Invalid) else action_key(action)
+
     def complete(self) -> Evaluation:
         """Grade the machine or the answer, and throw the machine away. A destroyed one is graded as wrong."""
         if self._task is None or self._machine is None:
@@ -139,7 +151,7 @@ class OperatingSystemEnvironment(Environment):
 
     def calculate_metric(self, records: Iterable[SessionRecord]) -> Mapping[str, float]:
         """Success overall and by skill."""
-        return skill_metrics(records, {id_: task.skills for id_, task in self._tasks.items()})
+        return skill_metrics(records, skills(self))
 
     def release(self) -> None:
         """Throw the machine away, if there is one."""
@@ -198,3 +210,13 @@ class OperatingSystemEnvironment(Environment):
             self._machine.close()
             self._machine = None
         self._task = None
+
+
+def skills(environment: OperatingSystemEnvironment) -> Mapping[str, Sequence[str]]:
+    """The skills of every task by id."""
+    return {id_: task.skills for id_, task in environment._tasks.items()}
+
+
+def reply_form(environment: OperatingSystemEnvironment) -> str:
+    """With the form of an answer where a task asks for one."""
+    return form_of_reply(takes_answers=environment._takes_answers)
