@@ -17,7 +17,7 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "perdure"
 
 LAYERS: list[set[str]] = [
-    {"types", "session", "errors", "randomness", "python_file"},
+    {"types", "session", "errors", "randomness", "python_file", "installation"},
     {
         "environment",
         "sandbox",

@@ -45,10 +45,12 @@ class PluginNotFound(UsageError):
 
 
 class MissingExtra(UsageError):
-    """An optional part is not installed."""
+    """An optional part is not installed; `command` brings it."""
 
     def __init__(self, part: str, command: str) -> None:
         super().__init__(f"{part} is not installed; run: {command}")
+        self.part = part
+        self.command = command
 
 
 class RunFolderError(UsageError):

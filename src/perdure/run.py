@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perdure.errors import MissingExtra, RunFolderError
+from perdure.installation import add_packages
 from perdure.session import PastSessions, SessionRecord
 from perdure.snapshot import RunReader
 from perdure.types import JSON
@@ -162,5 +163,5 @@ def _frame(rows: list[dict[str, JSON]]) -> pandas.DataFrame:
     try:
         import pandas
     except ImportError:
-        raise MissingExtra("pandas", "pip install pandas") from None
+        raise MissingExtra("pandas", add_packages("pandas")) from None
     return pandas.DataFrame(rows)

@@ -109,6 +109,7 @@ def _carry_out(experiment: Experiment, *, floors: bool, as_json: bool) -> None:
 
 def _print_result(facts: dict[str, JSON]) -> None:
     from perdure.cli.console import print_tables
+    from perdure.installation import run_command
     from perdure.reports.patches import patches_table
     from perdure.reports.run_tables import labels, metrics_table, result_table, skills_table, statuses_line
 
@@ -118,7 +119,8 @@ def _print_result(facts: dict[str, JSON]) -> None:
     if facts["restarts"] or facts["divergences"]:
         typer.echo(f"resumed tasks: {facts['restarts']}, of which diverged: {facts['divergences']}")
     folder = facts["folder"]
-    typer.echo(f"folder: {folder}\nnext: perdure report {folder} | perdure replay {folder}")
+    perdure = run_command()
+    typer.echo(f"folder: {folder}\nnext: {perdure} report {folder} | {perdure} replay {folder}")
 
 
 def _print_estimate(experiment: Experiment, *, as_json: bool) -> None:

@@ -19,6 +19,7 @@ from perdure.environments.knowledge_graph.queries import PREDICATES
 from perdure.environments.knowledge_graph.triple_files import Row, is_ntriples, open_bytes, read_columns
 from perdure.environments.knowledge_graph.triple_store import QueryRefused, TripleStore
 from perdure.errors import MissingExtra
+from perdure.installation import add_extras
 
 if TYPE_CHECKING:
     from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Triple
@@ -43,7 +44,7 @@ class OxigraphStore(TripleStore):
         try:
             import pyoxigraph
         except ImportError:
-            raise MissingExtra("the embedded triple store", "pip install 'perdure[kg]'") from None
+            raise MissingExtra("the embedded triple store", add_extras("kg")) from None
         self._rdf = pyoxigraph
         self._names = names or Names()
         self._timeout = timeout_seconds

@@ -11,6 +11,7 @@ from typing import Any
 from perdure.environments.database.server.address import Address
 from perdure.environments.database.server.link import MODE, Link, knock
 from perdure.errors import EnvironmentUnavailable, MissingExtra
+from perdure.installation import add_extras
 
 IMAGE = "mysql:8.4"
 _PORT = "3306/tcp"
@@ -107,7 +108,7 @@ def _client_library() -> Any:
     try:
         import docker
     except ImportError:
-        raise MissingExtra("the Docker client", "pip install 'perdure[docker,mysql]'") from None
+        raise MissingExtra("the Docker client", add_extras("docker", "mysql")) from None
     return docker
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from perdure.environments.database.engine import Row, SqlError
 from perdure.environments.database.server.address import Address
 from perdure.errors import EnvironmentUnavailable, MissingExtra
+from perdure.installation import add_extras
 
 MODE = (
     "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,"
@@ -176,7 +177,7 @@ def _driver() -> Any:
     try:
         import pymysql
     except ImportError:
-        raise MissingExtra("the MySQL client", "pip install 'perdure[mysql]'") from None
+        raise MissingExtra("the MySQL client", add_extras("mysql")) from None
     return pymysql
 
 
