@@ -312,17 +312,12 @@ def test_the_names_of_an_environment_are_those_that_the_package_documents() -> N
 
 OPTIONAL = [
     "docker",
-    "litellm",
     "llmlingua",
     "pandas",
     "pymysql",
-    "ray",
-    "starlette",
     "scipy",
     "tokenizers",
     "torch",
-    "transformers",
-    "uvicorn",
     "xllamacpp",
 ]
 
