@@ -12,13 +12,13 @@ from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import Any, Literal
 
+from perdure.core.errors import MissingExtra
 from perdure.environments.operating_system.bash_syntax import (
     EXECUTING_OPTIONS,
     Unparsable,
     syntax_nodes,
 )
 from perdure.environments.operating_system.tasks import SKILLS
-from perdure.errors import MissingExtra
 
 PAPER_COMMANDS = frozenset(SKILLS)
 """The preset "paper": the 29 commands of the published tasks' skills."""

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any, Literal, TypeAlias, get_args
 
-from perdure.sandbox import Sandbox
 from perdure.sandboxes.root_choice import AUTO, choose_root
+from perdure.sandboxes.sandbox import Sandbox
 
 SandboxName: TypeAlias = Literal["bubblewrap", "docker", "podman"]
 ShellName: TypeAlias = Literal["fresh", "persistent"]
