@@ -59,6 +59,7 @@ def run(
         if dry_run:
             _print_estimate(experiment, as_json=as_json)
         else:
+            _say_what_changed(experiment)
             if not quiet and experiment.pending:
                 _say_what_it_can_find(experiment)
             _carry_out(experiment, floors=floors, as_json=as_json)
@@ -85,6 +86,14 @@ def _say_what_it_can_find(experiment: Experiment) -> None:
 
     experiment.check()  # a mistake stands alone
     typer.echo(detectable_line(experiment), err=True)
+
+
+def _say_what_changed(experiment: Experiment) -> None:
+    from perdure.experiment.surroundings import remarks
+
+    if experiment.pending:
+        for line in remarks(experiment.config, experiment.identity, experiment.folder, experiment.base):
+            typer.echo(line, err=True)
 
 
 def _carry_out(experiment: Experiment, *, floors: bool, as_json: bool) -> None:
