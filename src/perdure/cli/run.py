@@ -119,11 +119,20 @@ def _carry_out(experiment: Experiment, *, floors: bool, as_json: bool) -> None:
 def _print_result(facts: dict[str, JSON]) -> None:
     from perdure.cli.console import print_tables
     from perdure.reports.patches import patches_table
-    from perdure.reports.run_tables import labels, metrics_table, result_table, skills_table, statuses_line
+    from perdure.reports.run_tables import (
+        ignored_line,
+        labels,
+        metrics_table,
+        result_table,
+        skills_table,
+        statuses_line,
+    )
 
     tables = [result_table(facts, facts["floors"] or {}), skills_table([facts]), metrics_table([facts])]
     print_tables([*tables, patches_table([facts], labels([facts]))])
     typer.echo(statuses_line(facts))
+    if ignored := ignored_line(facts):
+        typer.echo(ignored)
     if facts["restarts"] or facts["divergences"]:
         typer.echo(f"resumed tasks: {facts['restarts']}, of which diverged: {facts['divergences']}")
     folder = facts["folder"]

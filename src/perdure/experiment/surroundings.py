@@ -97,9 +97,7 @@ def _unfinished_elsewhere(
     config: RunConfig, identity: Mapping[str, JSON], folder: Path, base: Path
 ) -> list[str]:
     """Unfinished runs beside `folder` that differ in nothing but what a machine decided."""
-    decided = [
-        f"environment.{key}" for key in _ask(config.environment, "resolve_parameters", base)
-    ]
+    decided = [f"environment.{key}" for key in _ask(config.environment, "resolve_parameters", base)]
     lines = []
     for path in sorted(folder.parent.glob(f"{config.name}-*/{CONFIG_FILE}")) if decided else []:
         other = path.parent
