@@ -45,9 +45,7 @@ def test_checks_that_need_an_oracle_are_not_applicable_without_one(perdure: Perd
     result = perdure("check", "environment", "world.py:World")
     assert result.exit_code == 0, result.stdout
     lines = result.stdout.splitlines()
-    assert (
-        "n/a   oracle solves the tasks: not applicable: there is no build_oracle beside the class" in lines
-    )
+    assert "n/a   oracle solves the tasks: not applicable: there is no build_oracle beside the class" in lines
     assert not any(line.startswith("FAIL") for line in lines)
     assert lines[-1].endswith(" checks passed, 1 not applicable")
     body = json.loads(perdure("check", "environment", "world.py:World", "--json").stdout)

@@ -16,6 +16,12 @@ def record(
     return SessionRecord(task, 0, status, outcome, float(outcome is Outcome.CORRECT))
 
 
+def test_ignored_sessions_are_in_no_count() -> None:
+    played = [record("a"), record("b", Outcome.INCORRECT)]
+    ignored = [record("a", Outcome.IGNORED, S.TASK_ENVIRONMENT_ERROR)] * 3
+    assert skill_metrics([*ignored, *played], SKILLS) == skill_metrics(played, SKILLS)
+
+
 SKILLS = {"a": ("select", "insert"), "b": ("select",), "c": ("delete",)}
 
 

@@ -23,6 +23,19 @@ LEDGER = [
 ]
 
 
+def test_ignored_sessions_are_counted_by_reason_and_in_no_rate() -> None:
+    ignored = [
+        SessionRecord(str(i), 0, S.TASK_ENVIRONMENT_ERROR, Outcome.IGNORED, 0.0, finish_reason=reason)
+        for i, reason in enumerate(["no vi", "no awk", "no vi"])
+    ]
+    summary = summarise([*ignored, *RECORDS], LEDGER)
+    assert summary.ignored == {"no vi": 2, "no awk": 1}
+    assert (summary.sessions, summary.counted, summary.rate) == (7, 4, 0.5)
+    assert summary.interval == wilson_interval(2, 4)
+    assert (summary.limited, summary.correct_unlimited) == (2, 1)
+    assert summary.outcomes["ignored"] == 3
+
+
 def test_a_run_in_a_few_numbers() -> None:
     summary = summarise(iter(RECORDS), iter(LEDGER))
     assert (summary.sessions, summary.correct, summary.rate) == (4, 2, 0.5)

@@ -18,7 +18,9 @@ _MAX_OUTPUT = 1 << 20
 _SYSTEM = """
 for file in /etc/os-release /usr/lib/os-release; do [ -r $file ] && . $file && break; done
 echo "${PRETTY_NAME:-unknown}"
-stat -L -c '%n %s %Y' /usr/local/bin/* /usr/local/sbin/* /usr/bin/* /usr/sbin/* 2>/dev/null | cksum
+for folder in /usr/local/bin /usr/local/sbin /usr/bin /usr/sbin /bin /sbin; do
+    [ -L $folder ] || stat -L -c '%n %s %Y' $folder/*
+done 2>/dev/null | cksum
 """
 
 

@@ -35,16 +35,16 @@ class SimpleCommands:
 def simple_commands(script: str) -> SimpleCommands:
     """Every simple command, those in functions and substitutions included. Raises Unparsable."""
     try:
-        return _of_nodes(syntax_nodes(script))
+        return _of_nodes(syntax_nodes(script), script)
     except Unparsable:
         return _of_tokens(script)
 
 
-def _of_nodes(nodes: list[Any]) -> SimpleCommands:
+def _of_nodes(nodes: list[Any], script: str) -> SimpleCommands:
     found = SimpleCommands()
     for node in nodes:
         if node.kind == "command":
-            words = [Word(part.word, not part.parts) for part in node.parts if part.kind == "word"]
+            words = [_word_of(part, script) for part in node.parts if part.kind == "word"]
             if words:
                 found.commands.append(words)
         elif node.kind == "function":
@@ -52,6 +52,16 @@ def _of_nodes(nodes: list[Any]) -> SimpleCommands:
         elif node.kind == "redirect" and ">" in node.type and hasattr(node.output, "word"):
             found.written.append(node.output.word)
     return found
+
+
+def _word_of(node: Any, script: str) -> Word:
+    """Its quotes are taken off here: bashlex leaves those of `'a'"b"'c'` in."""
+    start, end = node.pos
+    try:
+        parts = shlex.split(script[start:end])
+    except ValueError:
+        parts = []
+    return Word(parts[0] if len(parts) == 1 and not node.parts else node.word, not node.parts)
 
 
 def _of_tokens(script: str) -> SimpleCommands:
