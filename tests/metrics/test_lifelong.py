@@ -179,7 +179,7 @@ def test_a_probe_leaves_out_what_is_ignored() -> None:
         ("agent_validation_failed", "incorrect", "incorrect"),
         ("task_environment_error", "incorrect", "ungraded"),
         ("completed", "unknown", "ungraded"),
-        ("completed", "ignored", "ungraded"),
+        ("task_environment_error", "ignored", "ignored"),
     ],
 )
 def test_outcomes(status: str, outcome: str, expected: str) -> None:

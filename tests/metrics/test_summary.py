@@ -78,6 +78,9 @@ def test_counts_are_consistent(sessions: list[SessionRecord]) -> None:
         sum(summary.statuses.values()) == sum(summary.outcomes.values()) == summary.sessions == len(sessions)
     )
     assert summary.correct == summary.outcomes.get("correct", 0)
-    assert summary.limited == summary.statuses.get("task_limit_reached", 0)
+    assert summary.counted == len(sessions) - summary.outcomes.get("ignored", 0)
+    assert summary.limited == sum(
+        session.status is S.TASK_LIMIT_REACHED for session in sessions if not session.ignored
+    )
     assert summary.correct - summary.limited <= summary.correct_unlimited <= summary.correct
     assert summary.interval[0] <= summary.rate + 1e-9
