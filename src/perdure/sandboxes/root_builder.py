@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from perdure.errors import ConfigError, EnvironmentUnavailable
+from perdure.core.errors import ConfigError, EnvironmentUnavailable
 from perdure.sandboxes.helper_process import helper_command, id_mapping
 from perdure.sandboxes.root_fs import HOST, READY, RootFileSystem, find_root, root_folder
 
