@@ -15,7 +15,7 @@ from perdure.sandboxes.isolation.refusals import refusal
 from tests.sandboxes.availability import need_bubblewrap
 
 START = """
-from perdure.errors import PerdureError
+from perdure.core.errors import PerdureError
 from perdure.sandboxes.bubblewrap import BubblewrapSandbox
 {before}
 try:
