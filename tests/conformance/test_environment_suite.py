@@ -146,7 +146,7 @@ def lazy_oracle() -> Agent:
 @pytest.mark.parametrize(
     ("companions", "check"),
     [
-        (replace(COUNTER, build_oracle=lazy_oracle), "oracle solves the sample"),
+        (replace(COUNTER, build_oracle=lazy_oracle), "oracle solves the tasks"),
         (replace(COUNTER, do_nothing="Action: read"), "do nothing terminates"),
         (replace(COUNTER, normal_form=lambda action: action + "!"), "normal form is stable"),
         (replace(COUNTER, normal_form=lambda action: None), "normal form is stable"),
@@ -166,7 +166,7 @@ def test_without_an_oracle_nothing_fails_that_needs_one() -> None:
     companions = replace(COUNTER, build_oracle=None, normal_form=normal_form)
     results = list(check_environment(CounterEnvironment, companions))
     assert [result for result in results if not result.passed] == []
-    assert [result.name for result in results if not result.applicable] == ["oracle solves the sample"]
+    assert [result.name for result in results if not result.applicable] == ["oracle solves the tasks"]
 
 
 def test_a_sample_holds_both_ends() -> None:

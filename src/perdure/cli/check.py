@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from perdure.experiment.registry import Plugin
 
 
+_ORACLE_SECONDS = 60.0
+"""How long the oracle of an environment plays on after the sample."""
+
+
 class Checked(StrEnum):
     """Kinds of plugins with a conformance suite."""
 
@@ -88,7 +92,9 @@ def _environment_suite(plugin: Plugin, parameters: Mapping[str, JSON]) -> Iterat
     from perdure.conformance.environments import check_environment
 
     companions = companions_of(plugin, parameters)
-    yield from check_environment(lambda: _build(plugin, parameters), companions)
+    yield from check_environment(
+        lambda: _build(plugin, parameters), companions, oracle_seconds=_ORACLE_SECONDS
+    )
 
 
 def _strategy_suite(plugin: Plugin, parameters: Mapping[str, JSON]) -> Iterator[CheckResult]:

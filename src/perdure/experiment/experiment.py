@@ -24,6 +24,7 @@ from perdure.experiment.registry import Plugin, load_plugin, resolve_path
 from perdure.experiment.run_folder import check_identity, default_folder, write_config
 from perdure.experiment.scripted_agents import DoNothing, FixedResponse
 from perdure.experiment.sources import source_digests
+from perdure.experiment.surroundings import record_surroundings, resolve_config
 from perdure.storage.files import line_offsets
 from perdure.storage.run_store import Journal, RunStore
 
@@ -40,8 +41,8 @@ class Experiment:
     """
 
     def __init__(self, config: RunConfig, *, base: Path | None = None, watchers: Iterable[str] = ()) -> None:
-        self.config = config
         self.base = (base or Path.cwd()).resolve()
+        self.config = config = resolve_config(config, self.base)
         self._watchers = list(watchers)
         self._environment_plugin = load_plugin("environment", config.environment.name, base=self.base)
         self._normalise = self._environment_plugin.companion("normalise")
@@ -140,6 +141,8 @@ class Experiment:
             stack.callback(callbacks.close)
             store, journal = stack.enter_context(self._opened(self.folder))
             write_config(self.folder, self.config, self.identity, self.base, planned=len(self.schedule))
+            if self.pending:
+                record_surroundings(self.folder, self.config, self.base)
             controller = self._controller(self.schedule, agent, callbacks, store, journal)
             controller.restore()
             check_probes_taken(self.folder, self.probe_positions, len(store.past), len(self._probed))

@@ -14,6 +14,7 @@ from pathlib import Path
 from perdure.core.errors import RunFolderError, StorageError
 from perdure.experiment.runs import load
 from perdure.experiment.sweep.file import Sweep, SweepRun
+from perdure.experiment.sweep.resolution import resolve_runs
 
 _PAUSE = 0.02
 """Seconds between two looks at the processes."""
@@ -36,7 +37,8 @@ def run_sweep(sweep: Sweep, *, workers: int = 2, on_outcome: OnOutcome | None = 
     """Carry out what is left of a sweep and return an outcome a run, in the sweep's order.
 
     A run that fails is reported and the others go on. However this ends (an interrupt, a kill), the
-    processes end too, and the same call continues where they stopped. Raises StorageError.
+    processes end too, and the same call continues where they stopped. What a machine decides (which root
+    file system is meant by `auto`) is decided once for all runs. Raises StorageError, RunFolderError.
     """
     if workers < 1:
         raise ValueError(f"workers must be at least 1, not {workers}")
@@ -53,7 +55,7 @@ def run_sweep(sweep: Sweep, *, workers: int = 2, on_outcome: OnOutcome | None = 
             report(RunOutcome(run, skipped=True))
         else:
             waiting.append(run)
-    _play(waiting, sweep, workers, report)
+    _play(resolve_runs(sweep, waiting), sweep, workers, report)
     return [outcomes[run.folder] for run in sweep.runs]
 
 
