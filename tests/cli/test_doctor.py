@@ -20,10 +20,10 @@ from typing import Any
 
 import pytest
 
-from perdure import registry
 from perdure.cli import machine, probe_processes
 from perdure.cli.machine import Finding, Want
 from perdure.cli.probe_processes import Probed, run_probes
+from perdure.experiment import registry
 from tests.cli.conftest import Perdure
 
 Parts = dict[str, dict[str, Any]]

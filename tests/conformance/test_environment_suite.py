@@ -7,16 +7,16 @@ from dataclasses import replace
 
 import pytest
 
-from perdure.agent import Agent
-from perdure.companions import companions_of
+from perdure.conformance.companions import companions_of
 from perdure.conformance.environment_play import spread
 from perdure.conformance.environments import CHECKS, Companions, check_environment
-from perdure.environment import Environment, Opening
+from perdure.core.agent import Agent
+from perdure.core.environment import Environment, Opening
+from perdure.core.session import SessionRecord
+from perdure.core.types import Evaluation, EvaluationOutcome, Observation
 from perdure.environments.counter import CounterEnvironment
-from perdure.registry import load_plugin, plugin_names
-from perdure.scripted_agents import DoNothing
-from perdure.session import SessionRecord
-from perdure.types import Evaluation, EvaluationOutcome, Observation
+from perdure.experiment.registry import load_plugin, plugin_names
+from perdure.experiment.scripted_agents import DoNothing
 
 COUNTER = companions_of(load_plugin("environment", "counter"))
 
@@ -146,7 +146,7 @@ def lazy_oracle() -> Agent:
 @pytest.mark.parametrize(
     ("companions", "check"),
     [
-        (replace(COUNTER, build_oracle=lazy_oracle), "oracle solves the sample"),
+        (replace(COUNTER, build_oracle=lazy_oracle), "oracle solves the tasks"),
         (replace(COUNTER, do_nothing="Action: read"), "do nothing terminates"),
         (replace(COUNTER, normal_form=lambda action: action + "!"), "normal form is stable"),
         (replace(COUNTER, normal_form=lambda action: None), "normal form is stable"),
@@ -166,7 +166,7 @@ def test_without_an_oracle_nothing_fails_that_needs_one() -> None:
     companions = replace(COUNTER, build_oracle=None, normal_form=normal_form)
     results = list(check_environment(CounterEnvironment, companions))
     assert [result for result in results if not result.passed] == []
-    assert [result.name for result in results if not result.applicable] == ["oracle solves the sample"]
+    assert [result.name for result in results if not result.applicable] == ["oracle solves the tasks"]
 
 
 def test_a_sample_holds_both_ends() -> None:

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from perdure import installation
-from perdure.errors import MissingExtra
+from perdure.core import installation
+from perdure.core.errors import MissingExtra
 
 ROOT = Path(__file__).parents[2]
 METADATA = """\

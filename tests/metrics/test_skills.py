@@ -3,9 +3,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from perdure.core.session import SessionRecord
+from perdure.core.types import EvaluationOutcome, SessionStatus
 from perdure.metrics.skills import skill_metrics
-from perdure.session import SessionRecord
-from perdure.types import EvaluationOutcome, SessionStatus
 
 Outcome, S = EvaluationOutcome, SessionStatus
 
@@ -14,6 +14,12 @@ def record(
     task: str, outcome: EvaluationOutcome = Outcome.CORRECT, status: SessionStatus = S.COMPLETED
 ) -> SessionRecord:
     return SessionRecord(task, 0, status, outcome, float(outcome is Outcome.CORRECT))
+
+
+def test_ignored_sessions_are_in_no_count() -> None:
+    played = [record("a"), record("b", Outcome.INCORRECT)]
+    ignored = [record("a", Outcome.IGNORED, S.TASK_ENVIRONMENT_ERROR)] * 3
+    assert skill_metrics([*ignored, *played], SKILLS) == skill_metrics(played, SKILLS)
 
 
 SKILLS = {"a": ("select", "insert"), "b": ("select",), "c": ("delete",)}
@@ -73,6 +79,7 @@ records = st.lists(
 @given(records)
 def test_fractions_add_up_and_skills_count_their_sessions(sessions: list[SessionRecord]) -> None:
     metrics = skill_metrics(iter(sessions), SKILLS)
+    sessions = [session for session in sessions if not session.ignored]
     total = len(sessions)
     assert metrics["overall.basic.session_count"] == total
     for group in ("evaluation_outcome", "sample_status"):

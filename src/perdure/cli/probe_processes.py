@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 
-from perdure.installation import run_command
+from perdure.core.installation import run_command
 
 SECONDS = 6.0
 """For all probes together; a whole `perdure doctor` stays under ten."""

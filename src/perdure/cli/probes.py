@@ -15,8 +15,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from perdure.cli.probe_processes import Probed
-from perdure.errors import MissingExtra, PerdureError
-from perdure.installation import add_packaged_model
+from perdure.core.errors import MissingExtra, PerdureError
+from perdure.core.installation import add_packaged_model
 
 _ENGINE_SECONDS = 2.0
 _COMMAND_SECONDS = 5.0
@@ -43,10 +43,10 @@ def sandbox() -> Probed:
 
 def model() -> Probed:
     """The first token of the packaged model."""
-    from perdure.errors import ConfigError, ModelUnavailable
-    from perdure.model import Request
+    from perdure.core.errors import ConfigError, ModelUnavailable
+    from perdure.core.model import Request
+    from perdure.core.types import Completion, Message
     from perdure.models.local import LocalModel, packaged_weights
-    from perdure.types import Completion, Message
 
     weights = packaged_weights()
     try:
@@ -62,9 +62,9 @@ def model() -> Probed:
 
 def mariadb() -> Probed:
     """A private server, and a statement that it answers."""
+    from perdure.core.errors import EnvironmentUnavailable
     from perdure.environments.database.server.link import Link
     from perdure.environments.database.server.mariadb import MariadbServer
-    from perdure.errors import EnvironmentUnavailable
 
     try:
         server = MariadbServer()
@@ -129,7 +129,7 @@ def _far_engine(address: str) -> Probed:
     try:
         import docker
     except ModuleNotFoundError:
-        from perdure.installation import add_extras
+        from perdure.core.installation import add_extras
 
         raise MissingExtra("the Docker client", add_extras("docker")) from None
     try:

@@ -14,8 +14,8 @@ from perdure.cli.out_folder import check_folder
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from perdure.experiment import Experiment
-    from perdure.types import JSON
+    from perdure.core.types import JSON
+    from perdure.experiment.experiment import Experiment
 
 
 def run(
@@ -48,8 +48,8 @@ def run(
     - `perdure run configs/example.toml --set agent.kind=model --limit 1`
     - `perdure run my.toml --dry-run`
     """
-    from perdure.config import load_config
-    from perdure.experiment import Experiment
+    from perdure.experiment.config import load_config
+    from perdure.experiment.experiment import Experiment
 
     changes = [*sets, *_assignments(limit, tasks, repeat, out, cache=cache)]
     watchers = [] if quiet or dry_run else ["progress"]
@@ -59,6 +59,7 @@ def run(
         if dry_run:
             _print_estimate(experiment, as_json=as_json)
         else:
+            _say_what_changed(experiment)
             if not quiet and experiment.pending:
                 _say_what_it_can_find(experiment)
             _carry_out(experiment, floors=floors, as_json=as_json)
@@ -87,11 +88,19 @@ def _say_what_it_can_find(experiment: Experiment) -> None:
     typer.echo(detectable_line(experiment), err=True)
 
 
+def _say_what_changed(experiment: Experiment) -> None:
+    from perdure.experiment.surroundings import remarks
+
+    if experiment.pending:
+        for line in remarks(experiment.config, experiment.identity, experiment.folder, experiment.base):
+            typer.echo(line, err=True)
+
+
 def _carry_out(experiment: Experiment, *, floors: bool, as_json: bool) -> None:
+    from perdure.experiment.runs import Run
     from perdure.reports.facts import run_facts, to_json
     from perdure.reports.floors import floors_of
-    from perdure.run import Run
-    from perdure.snapshot import RunReader
+    from perdure.storage.run_store import RunReader
 
     played = len(RunReader(experiment.folder)) < len(experiment.schedule)
     with resumable(experiment.folder):
@@ -109,13 +118,22 @@ def _carry_out(experiment: Experiment, *, floors: bool, as_json: bool) -> None:
 
 def _print_result(facts: dict[str, JSON]) -> None:
     from perdure.cli.console import print_tables
-    from perdure.installation import run_command
+    from perdure.core.installation import run_command
     from perdure.reports.patches import patches_table
-    from perdure.reports.run_tables import labels, metrics_table, result_table, skills_table, statuses_line
+    from perdure.reports.run_tables import (
+        ignored_line,
+        labels,
+        metrics_table,
+        result_table,
+        skills_table,
+        statuses_line,
+    )
 
     tables = [result_table(facts, facts["floors"] or {}), skills_table([facts]), metrics_table([facts])]
     print_tables([*tables, patches_table([facts], labels([facts]))])
     typer.echo(statuses_line(facts))
+    if ignored := ignored_line(facts):
+        typer.echo(ignored)
     if facts["restarts"] or facts["divergences"]:
         typer.echo(f"resumed tasks: {facts['restarts']}, of which diverged: {facts['divergences']}")
     folder = facts["folder"]
@@ -125,7 +143,7 @@ def _print_result(facts: dict[str, JSON]) -> None:
 
 def _print_estimate(experiment: Experiment, *, as_json: bool) -> None:
     from perdure.cli.console import print_tables
-    from perdure.estimate import estimate
+    from perdure.experiment.estimate import estimate
     from perdure.reports.detectable import detectable_effect, detectable_line
     from perdure.reports.estimate_table import estimate_facts, estimate_table
     from perdure.reports.facts import to_json

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import tempfile
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from perdure.agent import Agent
-from perdure.callback import CallbackList
-from perdure.controller import Controller, Limits, Trial
-from perdure.environment import Environment, Opening
-from perdure.errors import ConfigError
-from perdure.model import ModelPool
-from perdure.scripted_agents import DoNothing
-from perdure.session import SessionRecord
-from perdure.snapshot import Journal, RunStore
+from perdure.core.agent import Agent
+from perdure.core.callback import CallbackList
+from perdure.core.controller import Controller, Limits, Trial
+from perdure.core.environment import Environment, Opening
+from perdure.core.errors import ConfigError
+from perdure.core.model import ModelPool
+from perdure.core.session import SessionRecord
+from perdure.experiment.scripted_agents import DoNothing
+from perdure.storage.run_store import Journal, RunStore
+
+_CHUNK = 10
+"""Tasks between two looks at the clock."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +37,15 @@ class Companions:
 class Subject:
     """An environment under test: one instance for most checks, and fresh ones on demand."""
 
-    def __init__(self, build: Callable[[], Environment], companions: Companions, sample: int) -> None:
+    def __init__(
+        self,
+        build: Callable[[], Environment],
+        companions: Companions,
+        sample: int,
+        oracle_seconds: float = 0.0,
+    ) -> None:
         self.build = build
+        self._oracle_seconds = oracle_seconds
         self._built: list[Environment] = []
         self._actions: dict[str, list[str]] | None = None
         self.companions = companions
@@ -51,6 +62,16 @@ class Subject:
         """Release every instance."""
         for environment in self._built:
             environment.release()
+
+    def play_by_oracle(self, agent: Agent) -> list[SessionRecord]:
+        """The sample first, then the other tasks in their order, as long as the time lasts."""
+        end = time.monotonic() + self._oracle_seconds
+        records = play(self, agent)
+        others = [task for task in self.environment.task_ids() if task not in set(self.tasks)]
+        while others and time.monotonic() < end:
+            records += play(self, agent, tasks=others[:_CHUNK])
+            del others[:_CHUNK]
+        return records
 
     def do_nothing_agent(self) -> Agent:
         """The floor."""
@@ -88,16 +109,20 @@ class Subject:
 
 
 def play(
-    subject: Subject, agent: Agent, *, actions: dict[str, list[str]] | None = None
+    subject: Subject,
+    agent: Agent,
+    *,
+    tasks: Sequence[str] | None = None,
+    actions: dict[str, list[str]] | None = None,
 ) -> list[SessionRecord]:
-    """Play the sample through the controller; `actions` collects what was done, by task."""
+    """Play tasks, by default the sample, through the controller; `actions` collects what was done."""
     limits = Limits(subject.companions.max_interactions, max_turns=4 * subject.companions.max_interactions)
     with tempfile.TemporaryDirectory(prefix="perdure-check-") as scratch:
         store = RunStore(Path(scratch), fsync=False)
         journal = Journal(Path(scratch) / "journal.jsonl", normalise=subject.companions.normalise)
         try:
             Controller(
-                schedule=[Trial(task) for task in subject.tasks],
+                schedule=[Trial(task) for task in tasks or subject.tasks],
                 environment=subject.environment,
                 agent=agent,
                 callbacks=CallbackList(),

@@ -20,4 +20,7 @@ It may offer more:
 
     task_skills(…)          the skills of every task by id, for orders and curves by skill; takes parameters
                             as the oracle does
+    resolve_parameters(…)   parameters as they are meant on this machine, such as which root `auto` is;
+                            they become part of the run's identity
+    surroundings(…)         facts about what a run is played on that are not: recorded, told when they change
 """

@@ -15,8 +15,8 @@ from math import comb, inf, sqrt
 from statistics import NormalDist, fmean, stdev
 from typing import Any
 
-from perdure.errors import MissingExtra
-from perdure.installation import add_extras
+from perdure.core.errors import MissingExtra
+from perdure.core.installation import add_extras
 
 
 @dataclass(frozen=True)

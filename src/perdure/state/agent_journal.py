@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from perdure.errors import ConfigError
+from perdure.core.errors import ConfigError
+from perdure.core.types import JSON
 from perdure.state.journal import JournalEntry, PatchJournal
 from perdure.state.runtime import FailedReply
 from perdure.state.schema import StateSchema
 from perdure.state.taxonomy import Failure, FailureClass
-from perdure.storage import AppendLog, line_offsets
-from perdure.types import JSON
+from perdure.storage.files import AppendLog, line_offsets
 
 _VERSION = 1
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from perdure.errors import ConfigError, ModelError, UsageError
+from perdure.core.errors import ConfigError, ModelError, UsageError
+from perdure.core.types import Completion, Sampling
 from perdure.state.guards import Guards
 from perdure.state.patch import PatchLimits
-from perdure.types import Completion, Sampling
 
 
 def check_options(

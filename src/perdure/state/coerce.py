@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 
+from perdure.core.types import JSON
 from perdure.state.keys import check_key
 from perdure.state.merge import REPLACE
 from perdure.state.nodes import Node
 from perdure.state.paths import Path, pointer
 from perdure.state.schema import StateSchema
 from perdure.state.taxonomy import FailureClass, PatchRejected
-from perdure.types import JSON
 
 
 @dataclass

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from perdure.core.types import JSON
 from perdure.state.changes import same
 from perdure.state.nodes import Node, Nodes, json_type
 from perdure.state.paths import Path, pointer
 from perdure.state.patterns import matches
-from perdure.types import JSON
 
 ANNOTATIONS = {
     "$schema", "$id", "$defs", "definitions", "title", "description", "default", "examples", "merge",

@@ -8,10 +8,10 @@ import sys
 import time
 from typing import Any
 
+from perdure.core.errors import EnvironmentUnavailable, MissingExtra
+from perdure.core.installation import add_extras
 from perdure.environments.database.server.address import Address
 from perdure.environments.database.server.link import MODE, Link, knock
-from perdure.errors import EnvironmentUnavailable, MissingExtra
-from perdure.installation import add_extras
 
 IMAGE = "mysql:8.4"
 _PORT = "3306/tcp"

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from perdure.core.errors import EnvironmentUnavailable, MissingExtra
+from perdure.core.installation import add_extras
 from perdure.environments.database.engine import Row, SqlError
 from perdure.environments.database.server.address import Address
-from perdure.errors import EnvironmentUnavailable, MissingExtra
-from perdure.installation import add_extras
 
 MODE = (
     "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,"
