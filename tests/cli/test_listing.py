@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from perdure import registry
+from perdure.experiment import registry
 from tests.cli.conftest import Perdure
 
 
