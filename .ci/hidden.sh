@@ -7,7 +7,7 @@ mount --make-rprivate /
 empty=$(mktemp)
 while [ "$1" != -- ]; do
   for folder in /usr/local/sbin /usr/local/bin /usr/sbin /usr/bin /usr/libexec; do
-    if [ -e "$folder/$1" ]; then mount --bind "$empty" "$folder/$1"; fi
+    if [ -f "$folder/$1" ]; then mount --bind "$empty" "$folder/$1"; fi
   done
   shift
 done
