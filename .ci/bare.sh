@@ -13,8 +13,8 @@ unshare --mount --pid --fork --mount-proc --kill-child true 2>/dev/null || skip 
 
 account="perdure-ci-$$"
 place=$(mktemp -d /var/tmp/perdure-ci.XXXXXX)
-clean_up() {
-  userdel "$account" 2>/dev/null || true
+clean_up() {  # by force: the ids granted to the account may be in use by others
+  userdel --force "$account" 2>/dev/null || true
   rm -rf "$place"
 }
 trap clean_up EXIT

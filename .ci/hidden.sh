@@ -12,7 +12,6 @@ while [ "$1" != -- ]; do
   shift
 done
 shift
-rm "$empty"
 for folder in /root/.cache /home/*/.cache; do
   if [ -d "$folder" ]; then mount -t tmpfs -o mode=700 none "$folder"; fi
 done
