@@ -56,7 +56,6 @@ class HelperProcess:
     """Starts keepers over one root file system. Ends with this process, however that ends."""
 
     def __init__(self, root: RootFileSystem) -> None:
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         setup = {
             "root": str(root.tree or ""),
             "bubblewrap": bubblewrap_files(),
@@ -64,6 +63,8 @@ class HelperProcess:
             "owner": os.getpid(),
         }
         command = helper_command("spawner", setup)
+        # After all that says what this machine lacks.
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         actions = [(os.POSIX_SPAWN_DUP2, theirs.fileno(), 0)]
         self.owner = os.getpid()
         # A session of its own from the start, so that no key of the terminal interrupts it.
