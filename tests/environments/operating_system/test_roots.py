@@ -44,6 +44,10 @@ def pretend(name: str) -> None:
     (root_folder(name) / READY).write_text("")
 
 
+def nobody() -> Path:
+    raise RuntimeError("Could not determine home directory.")
+
+
 def test_auto_is_a_debian_root_that_is_cached_else_the_host(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -55,6 +59,9 @@ def test_auto_is_a_debian_root_that_is_cached_else_the_host(
     pretend("debian")
     assert choose_root("auto") == resolve_root("bubblewrap", "auto") == "debian"
     assert choose_root("host") == resolve_root("bubblewrap", "host") == "host"
+    monkeypatch.setattr(Path, "home", nobody)
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert choose_root("auto") == "host", "there is no place where a root could be cached"
 
 
 @pytest.mark.parametrize("sandbox", ["docker", "podman"])
