@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from perdure.agent import Absorbed, Agent, ContextStrategy, ContextView, ModelAgent
 from perdure.callback import Callback, CallbackContext, SessionController, Step
 from perdure.environment import Environment, Opening
-from perdure.errors import PerdureError
+from perdure.errors import PerdureError, Refusal
 from perdure.history import HistoryFactory, InteractionHistory
 from perdure.model import LanguageModel, ModelPool, Request
 from perdure.run import Run, load, run
@@ -54,6 +54,7 @@ __all__ = [
     "Opening",
     "PastSession",
     "PerdureError",
+    "Refusal",
     "Request",
     "Run",
     "Sampling",
