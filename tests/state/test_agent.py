@@ -143,7 +143,9 @@ def test_bad_replies_are_asked_for_again_with_the_error() -> None:
     ],
 )
 def test_a_call_that_cannot_be_made_never_reaches_a_tool(action: Any) -> None:
-    agent, _ = make(json.dumps({"state_patch": {"count": 1}, "action": action}), patches=PatchRules(retries=0))
+    agent, _ = make(
+        json.dumps({"state_patch": {"count": 1}, "action": action}), patches=PatchRules(retries=0)
+    )
     step = agent.step("go")
     assert step.action is None
     assert len(step.failures) == 1
@@ -269,7 +271,9 @@ def test_a_function_that_cannot_be_a_tool_says_why() -> None:
 
 def test_an_agent_goes_on_from_its_journal(tmp_path: Path) -> None:
     journal = tmp_path / "j.jsonl"
-    first, _ = make(call("look", {"count": 1}, place="door"), "hm", journal=journal, patches=PatchRules(retries=0))
+    first, _ = make(
+        call("look", {"count": 1}, place="door"), "hm", journal=journal, patches=PatchRules(retries=0)
+    )
     first.run("g", max_steps=2)
     first.close()
     second, model = make(call("finish", {"count": 2}, answer="end"), journal=journal)
