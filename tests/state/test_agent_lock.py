@@ -149,7 +149,7 @@ def test_a_forked_child_neither_writes_nor_keeps_the_journal(journal: Path) -> N
         assert "its process was forked" in os.read(reading, 1000).decode()
         told(journal)
         agent.close()
-        make(journal=journal)[0].close(), "although the child lives"
+        make(journal=journal)[0].close()  # although the child lives
     finally:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)

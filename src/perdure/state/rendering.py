@@ -7,13 +7,13 @@ import re
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
-from types import GeneratorType
+from io import IOBase
 from typing import Any
 
-_MOST = 1_000_000
+_MOST = 200_000
 """Characters of a rendering. A longer one ends there, so that a result without an end has one."""
 _DEEPEST = 40
-_LISTS = (list, tuple, set, frozenset, deque, range, GeneratorType, map, filter, zip)
+_LISTS = (list, tuple, set, frozenset, deque, range, Iterator)
 _BYTES = (bytes, bytearray, memoryview)
 _LONGEST_NUMBER = 4_000
 """Bits of a whole number that is written out; Python refuses to write very long ones."""
@@ -32,6 +32,11 @@ def readable(result: Any) -> str:
             return well_formed(str.__str__(result))
         if isinstance(result, _BYTES):
             return _bytes_text(result)
+        plain = _plain(result)
+        if isinstance(plain, str):
+            return well_formed(str.__str__(plain))
+        if not _has_json(plain):
+            return well_formed(_shown(plain))
         return well_formed("".join(_up_to(_MOST, _parts(result, ()))))
     except Exception as error:  # noqa: BLE001 - the result's own code may raise anything
         return f"<a {type(result).__name__} that cannot be shown: {type(error).__name__}>"
@@ -62,7 +67,7 @@ def _up_to(most: int, parts: Iterator[str]) -> Iterator[str]:
 def _parts(value: Any, above: tuple[int, ...]) -> Iterator[str]:
     """The rendering bit by bit, so that no more of a result is read than is shown."""
     plain = _plain(value)
-    if not isinstance(plain, (Mapping, *_LISTS)):
+    if not isinstance(plain, (Mapping, *_LISTS)) or isinstance(plain, IOBase):
         yield _leaf(plain)
     elif id(value) in above:
         yield json.dumps(f"<this {type(value).__name__} again: it contains itself>")
@@ -94,9 +99,15 @@ def _list_parts(value: Any, above: tuple[int, ...]) -> Iterator[str]:
     yield "]"
 
 
+def _has_json(value: Any) -> bool:
+    return value is None or (
+        isinstance(value, (int, float, Mapping, *_LISTS)) and not isinstance(value, IOBase)
+    )
+
+
 def _plain(value: Any) -> Any:
     """Models and dataclasses as objects, dates and the like as texts; the unknown as it is."""
-    if value is None or isinstance(value, (str, int, float, Mapping, *_LISTS, *_BYTES)):
+    if _has_json(value) or isinstance(value, (str, IOBase, *_BYTES)):
         return value
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name, None) for field in fields(value)}
