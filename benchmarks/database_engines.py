@@ -8,9 +8,9 @@ from __future__ import annotations
 import statistics
 import time
 
+from perdure.core.errors import EnvironmentUnavailable, MissingExtra
 from perdure.environments.database.engine import Column, SqlEngine, Table
 from perdure.environments.database.engines import EngineName, open_engine
-from perdure.errors import EnvironmentUnavailable, MissingExtra
 
 ROWS = 50
 ROUNDS = 200

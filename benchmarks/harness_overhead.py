@@ -16,7 +16,7 @@ from statistics import median
 from typing import Any
 
 import perdure
-from perdure.callback import Callback, CallbackContext
+from perdure.core.callback import Callback, CallbackContext
 
 STEPS = 200
 CLOCK = f"{Path(__file__)}:Clock"
@@ -50,7 +50,7 @@ def task_seconds(config: dict[str, Any]) -> tuple[list[float], Path]:
 
 
 def _loaded_clock() -> type[Clock]:
-    from perdure.registry import load_plugin
+    from perdure.experiment.registry import load_plugin
 
     clock: type[Clock] = load_plugin("callback", CLOCK).target
     return clock

@@ -19,8 +19,8 @@ from statistics import median
 from typing import Any
 
 import perdure
-from perdure.callback import Callback, CallbackContext
-from perdure.registry import load_plugin
+from perdure.core.callback import Callback, CallbackContext
+from perdure.experiment.registry import load_plugin
 
 HERE = Path(__file__)
 

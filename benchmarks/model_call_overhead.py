@@ -23,8 +23,8 @@ from threading import Thread
 
 import httpx
 
+from perdure.core.types import Message, Request
 from perdure.models.openai_compatible import OpenAICompatibleModel
-from perdure.types import Message, Request
 
 TARGET = 1.3
 SIZES = (1, 50, 500)

@@ -10,9 +10,9 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+from perdure.experiment.sweep import load_sweep, run_sweep
 from perdure.reports.paper import published
 from perdure.reports.sweep_table import sweep_facts
-from perdure.sweep import load_sweep, run_sweep
 
 SWEEP = """\
 name = "paper-ratios"

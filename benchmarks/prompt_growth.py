@@ -16,11 +16,12 @@ from statistics import median
 from typing import Any
 
 import perdure
-from perdure.agent import ContextStrategy, ContextView
+from perdure.core.agent import ContextStrategy, ContextView
+from perdure.core.model import Outcome
+from perdure.core.types import Completion, Message, Request, TokenCount
 from perdure.environments.warehouse import WarehouseEnvironment
 from perdure.environments.warehouse.state import WarehouseState
 from perdure.metrics.growth import Fit, cumulative_exponent, slope, step_series
-from perdure.model import Outcome
 from perdure.models.perfect_reader import PerfectReaderModel
 from perdure.strategies.capped_summary import CappedSummary
 from perdure.strategies.full_history import FullHistory
@@ -29,7 +30,6 @@ from perdure.strategies.prompt_compression import PromptCompression
 from perdure.strategies.sliding_window import SlidingWindow
 from perdure.strategies.stateful import Stateful
 from perdure.strategies.structured_state import StructuredState
-from perdure.types import Completion, Message, Request, TokenCount
 
 STEPS = 1000
 MODEL = {"provider": "perfect_reader", "environment": "warehouse", "tokenizer": "pieces"}

@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from statistics import median, quantiles
 
-from perdure.errors import PerdureError
+from perdure.core.errors import PerdureError
 from perdure.sandboxes.bubblewrap import BubblewrapSandbox
 
 START_MS, COMMAND_MS, FASTER, TOGETHER = 20.0, 5.0, 20.0, 16

@@ -10,13 +10,13 @@ import argparse
 import time
 from collections.abc import Callable
 
-from perdure.agent import Agent, ContextView
-from perdure.environment import Environment
+from perdure.core.agent import Agent, ContextView
+from perdure.core.environment import Environment
+from perdure.core.session import Session
 from perdure.environments.repository import RepositoryEnvironment
 from perdure.environments.repository import build_oracle as repository_oracle
 from perdure.environments.warehouse import WarehouseEnvironment
 from perdure.environments.warehouse import build_oracle as warehouse_oracle
-from perdure.session import Session
 
 HORIZON = 1000
 QUIET, NOISY = 20_000, 3_000

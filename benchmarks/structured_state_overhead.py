@@ -12,12 +12,12 @@ import tracemalloc
 from statistics import linear_regression, median
 from typing import Any
 
-from perdure.agent import ContextView
-from perdure.environment import Opening
-from perdure.history import HistoryFactory
+from perdure.core.agent import ContextView
+from perdure.core.environment import Opening
+from perdure.core.history import HistoryFactory
+from perdure.core.types import Observation
 from perdure.models.token_estimate import estimate_messages
 from perdure.strategies.structured_state import StructuredState
-from perdure.types import Observation
 
 SCHEMA = {
     "type": "object",

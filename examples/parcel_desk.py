@@ -16,10 +16,10 @@ from collections.abc import Sequence
 from pydantic import BaseModel, Field
 
 from perdure import LanguageModel, Refusal, Request, StateAgent
-from perdure.model import Outcome
+from perdure.core.model import Outcome
+from perdure.core.types import Message, TokenCount
 from perdure.models.scripted import ScriptedModel
 from perdure.state.paths import pointer
-from perdure.types import Message, TokenCount
 
 INSTRUCTIONS = """\
 You keep a parcel desk with numbered slots. Each observation tells what happens next.

@@ -1,7 +1,19 @@
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.core.bench import Bench
 
 # Examples are judged by what they do, not by how long a busy machine takes for them.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    folder = tmp_path / "bench"
+    folder.mkdir()
+    return Bench(folder)

@@ -4,21 +4,20 @@
     perdure.load("runs/…")         open a run folder
     perdure.StateAgent(…)          a constant-context agent in your own program
 
-The core reads in this order: `types`, `session`, `environment`, `agent`, `callback`, `controller`, then
-`environments/counter`.
+Each folder is a layer, and its docstring says what may live there. `core` reads in this order: `types`,
+`session`, `environment`, `agent`, `callback`, `controller`, then `environments/counter`.
 """
 
 from typing import TYPE_CHECKING, Any
 
-from perdure.agent import Absorbed, Agent, ContextStrategy, ContextView, ModelAgent
-from perdure.callback import Callback, CallbackContext, SessionController, Step
-from perdure.environment import Environment, Opening
-from perdure.errors import PerdureError, Refusal
-from perdure.history import HistoryFactory, InteractionHistory
-from perdure.model import LanguageModel, ModelPool, Request
-from perdure.run import Run, load, run
-from perdure.session import PastSession, Session, SessionRecord
-from perdure.types import (
+from perdure.core.agent import Absorbed, Agent, ContextStrategy, ContextView, ModelAgent
+from perdure.core.callback import Callback, CallbackContext, SessionController, Step
+from perdure.core.environment import Environment, Opening
+from perdure.core.errors import PerdureError, Refusal
+from perdure.core.history import HistoryFactory, InteractionHistory
+from perdure.core.model import LanguageModel, ModelPool, Request
+from perdure.core.session import PastSession, Session, SessionRecord
+from perdure.core.types import (
     Completion,
     Evaluation,
     EvaluationOutcome,
@@ -29,6 +28,7 @@ from perdure.types import (
     Task,
     Usage,
 )
+from perdure.experiment.runs import Run, load, run
 
 if TYPE_CHECKING:
     from perdure.state.agent import StateAgent

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from perdure.callbacks.abort_on_agent_errors import CALLBACK, AbortOnAgentErrors
-from perdure.controller import Trial
+from perdure.core.controller import Trial
+from perdure.core.errors import ModelError
+from perdure.core.session import SessionRecord
+from perdure.core.types import EvaluationOutcome, SessionStatus
 from perdure.environments.counter import CounterEnvironment
-from perdure.errors import ModelError
 from perdure.models.scripted import Reply
-from perdure.session import SessionRecord
-from perdure.snapshot import RunReader
-from perdure.types import EvaluationOutcome, SessionStatus
+from perdure.storage.run_store import RunReader
 from tests.core.playing import DONE, play
 
 S = SessionStatus

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import perdure
-from perdure.agent import ModelAgent
 from perdure.callbacks.experience_replay import CALLBACK, ExperienceReplay
 from perdure.callbacks.experience_store import SessionNumbers, within_budget
 from perdure.callbacks.similarity import WordSimilarity, most_diverse, most_similar
-from perdure.controller import Trial
-from perdure.errors import ConfigError
-from perdure.types import Message, Request
+from perdure.core.agent import ModelAgent
+from perdure.core.controller import Trial
+from perdure.core.errors import ConfigError
+from perdure.core.types import Message, Request
 from tests.core.playing import DONE, play, step_to_goal
 
 SOLVED = "A task that was solved before:\n"
@@ -167,8 +167,8 @@ def test_it_counts_with_the_models_tokenizer(tmp_path: Path) -> None:
         pass
 
     def agent(model: object) -> ModelAgent:
+        from perdure.core.types import TokenCount
         from perdure.strategies.full_history import FullHistory
-        from perdure.types import TokenCount
 
         made = Counting(model, FullHistory())  # type: ignore[arg-type]
 

@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import perdure
-from perdure.agent import Absorbed, Agent, ContextView, ModelAgent
 from perdure.callbacks.group_self_consistency import HALVE_AFTER, GroupSelfConsistency
 from perdure.callbacks.voting import break_tie_as_original, cast
-from perdure.environment import Opening
+from perdure.core.agent import Absorbed, Agent, ContextView, ModelAgent
+from perdure.core.environment import Opening
+from perdure.core.errors import ConfigError, ModelError
+from perdure.core.model import LanguageModel, Outcome
+from perdure.core.types import JSON, Message, Observation, Request, SessionStatus, TokenCount
 from perdure.environments.counter import normal_form
-from perdure.errors import ConfigError, ModelError
-from perdure.model import LanguageModel, Outcome
 from perdure.models.scripted import ScriptedModel
-from perdure.types import JSON, Message, Observation, Request, SessionStatus, TokenCount
 from tests.core.playing import DONE, play, pool_of, step_to_goal
 
 SOLVED = "A task that was solved before:"

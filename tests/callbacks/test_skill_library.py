@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perdure.callbacks.skill_library import HEADING, Procedure, SkillLibrary, read_procedure
-from perdure.controller import Trial
-from perdure.errors import ModelError
+from perdure.core.controller import Trial
+from perdure.core.errors import ModelError
+from perdure.core.types import Request
 from perdure.models.scripted import Reply, ReplyFunction, ScriptedModel
-from perdure.types import Request
 from tests.core.playing import DONE, play, pool_of
 
 

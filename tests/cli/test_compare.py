@@ -9,7 +9,7 @@ import pytest
 from tests.cli.conftest import Perdure
 
 MODEL = """\
-from perdure.randomness import keyed_random
+from perdure.core.randomness import keyed_random
 from tests.core.playing import DONE, step_to_goal
 
 CHANCE = {"weak": 0.3, "strong": 0.9}

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from perdure.snapshot import RunStore
+from perdure.storage.run_store import RunStore
 from tests.cli.conftest import Perdure
 
 WORLD = '''
@@ -21,7 +21,7 @@ from pathlib import Path
 from perdure.environments.counter import (  # noqa: F401
     DO_NOTHING, MAX_INTERACTIONS, CounterEnvironment, build_oracle, normal_form, normalise,
 )
-from perdure.errors import EnvironmentUnavailable
+from perdure.core.errors import EnvironmentUnavailable
 
 
 class Fragile(CounterEnvironment):
@@ -175,7 +175,7 @@ def test_help_imports_nothing_heavy(folder: Path) -> None:
         "import sys\n"
         "from perdure.cli.main import app\n"
         "app(['--help'], standalone_mode=False)\n"
-        "heavy = {'pydantic', 'httpx', 'sqlglot', 'pandas', 'xllamacpp', 'perdure.experiment'}\n"
+        "heavy = {'pydantic', 'httpx', 'sqlglot', 'pandas', 'xllamacpp', 'perdure.experiment.experiment'}\n"
         "print('loaded:', sorted(heavy & set(sys.modules)))\n"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)

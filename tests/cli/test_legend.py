@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.config import load_config
+from perdure.core.types import JSON
+from perdure.experiment.config import load_config
 from perdure.reports.legend import differences, legend_lines, letters
-from perdure.types import JSON
 
 
 @given(st.integers(0, 800))

@@ -9,8 +9,8 @@ from importlib.metadata import distribution, metadata
 
 import pytest
 
-from perdure import registry
 from perdure.cli import machine
+from perdure.experiment import registry
 from tests.cli.conftest import Perdure
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from perdure.storage import seal
-from perdure.types import JSON
+from perdure.core.types import JSON
+from perdure.storage.files import seal
 from tests.cli.conftest import Perdure
 
 

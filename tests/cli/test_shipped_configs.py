@@ -10,7 +10,7 @@ from typing import get_args
 import pytest
 from pydantic import BaseModel
 
-from perdure.config import RunConfig, load_config
+from perdure.experiment.config import RunConfig, load_config
 from tests.cli.conftest import Perdure
 
 CONFIGS = Path(__file__).parents[2] / "configs"

@@ -7,16 +7,16 @@ from dataclasses import replace
 
 import pytest
 
-from perdure.agent import Agent
-from perdure.companions import companions_of
+from perdure.conformance.companions import companions_of
 from perdure.conformance.environment_play import spread
 from perdure.conformance.environments import CHECKS, Companions, check_environment
-from perdure.environment import Environment, Opening
+from perdure.core.agent import Agent
+from perdure.core.environment import Environment, Opening
+from perdure.core.session import SessionRecord
+from perdure.core.types import Evaluation, EvaluationOutcome, Observation
 from perdure.environments.counter import CounterEnvironment
-from perdure.registry import load_plugin, plugin_names
-from perdure.scripted_agents import DoNothing
-from perdure.session import SessionRecord
-from perdure.types import Evaluation, EvaluationOutcome, Observation
+from perdure.experiment.registry import load_plugin, plugin_names
+from perdure.experiment.scripted_agents import DoNothing
 
 COUNTER = companions_of(load_plugin("environment", "counter"))
 

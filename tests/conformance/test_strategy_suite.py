@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from perdure.agent import Absorbed, ContextView
 from perdure.conformance.strategies import CHECKS, check_strategy
-from perdure.environment import Opening
+from perdure.core.agent import Absorbed, ContextView
+from perdure.core.environment import Opening
+from perdure.core.types import Message, Observation
 from perdure.strategies.full_history import FullHistory
-from perdure.types import Message, Observation
 
 
 def test_full_history_conforms() -> None:

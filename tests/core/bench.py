@@ -12,8 +12,8 @@ from tests.core import worlds
 MODEL = """
 from pathlib import Path
 
-from perdure.errors import ModelError, ModelUnavailable
-from perdure.types import SessionStatus
+from perdure.core.errors import ModelError, ModelUnavailable
+from perdure.core.types import SessionStatus
 
 HERE = Path(__file__).parent
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from perdure.agent import Agent, ModelAgent
-from perdure.callback import Callback, CallbackList
-from perdure.controller import Controller, Limits, Trial
-from perdure.environment import Environment
+from perdure.core.agent import Agent, ModelAgent
+from perdure.core.callback import Callback, CallbackList
+from perdure.core.controller import Controller, Limits, Trial
+from perdure.core.environment import Environment
+from perdure.core.model import LanguageModel, ModelPool, ModelSpec
+from perdure.core.types import Request
 from perdure.environments.counter import CounterEnvironment
-from perdure.journal import Journal, OnDivergence
-from perdure.model import LanguageModel, ModelPool, ModelSpec
 from perdure.models.scripted import Reply, ReplyFunction, ScriptedModel
-from perdure.snapshot import RunReader, RunStore
+from perdure.storage.journal import Journal, OnDivergence
+from perdure.storage.run_store import RunReader, RunStore
 from perdure.strategies.full_history import FullHistory
-from perdure.types import Request
 
 DONE = "Action: done"
 Replies = Sequence[Reply] | ReplyFunction

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 
-from perdure.callback import Callback, CallbackContext
-from perdure.types import JSON
+from perdure.core.callback import Callback, CallbackContext
+from perdure.core.types import JSON
 
 HANDLERS = (
     "on_session_create",

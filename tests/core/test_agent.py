@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.agent import Absorbed, Agent, ContextStrategy, ContextView, ModelAgent
-from perdure.environment import Opening
-from perdure.errors import (
+from perdure.core.agent import Absorbed, Agent, ContextStrategy, ContextView, ModelAgent
+from perdure.core.environment import Opening
+from perdure.core.errors import (
     ConfigError,
     EnvironmentUnavailable,
     InfrastructureError,
@@ -21,12 +21,10 @@ from perdure.errors import (
     StorageError,
     UsageError,
 )
-from perdure.history import HistoryFactory
-from perdure.models.scripted import ScriptedModel
-from perdure.randomness import keyed_random, keyed_seed
-from perdure.session import Session
-from perdure.strategies.full_history import FullHistory
-from perdure.types import (
+from perdure.core.history import HistoryFactory
+from perdure.core.randomness import keyed_random, keyed_seed
+from perdure.core.session import Session
+from perdure.core.types import (
     JSON,
     Message,
     Observation,
@@ -36,6 +34,8 @@ from perdure.types import (
     Usage,
     text_digest,
 )
+from perdure.models.scripted import ScriptedModel
+from perdure.strategies.full_history import FullHistory
 
 OPENING = Opening("g", Observation("o"), HistoryFactory().construct("g", Observation("o")))
 VIEW = ContextView("Rules.", "g", (), tuple(OPENING.history))

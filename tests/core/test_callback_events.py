@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import fields
 from pathlib import Path
 
-from perdure.agent import ModelAgent
-from perdure.callback import (
+from perdure.core.agent import ModelAgent
+from perdure.core.callback import (
     CallbackContext,
     SessionController,
 )
-from perdure.controller import Trial
+from perdure.core.controller import Trial
+from perdure.core.session import PastSessions, Session
+from perdure.core.types import EvaluationOutcome, Message, SessionStatus
 from perdure.environments.counter import CounterEnvironment
-from perdure.session import PastSessions, Session
-from perdure.types import EvaluationOutcome, Message, SessionStatus
 from tests.core.playing import DONE, play
 from tests.core.spy import HANDLERS, Spy, counted, events
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.callback import Callback, CallbackContext, CallbackList
-from perdure.errors import ConfigError
-from perdure.types import JSON
+from perdure.core.callback import Callback, CallbackContext, CallbackList
+from perdure.core.errors import ConfigError
+from perdure.core.types import JSON
 from tests.core.playing import DONE, play
 
 LOOP: list[object] = []

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from perdure.callback import (
+from perdure.core.callback import (
     Callback,
     CallbackContext,
     CallbackList,
@@ -16,9 +16,9 @@ from perdure.callback import (
     Step,
     snake_case,
 )
-from perdure.controller import Limits
-from perdure.errors import ConfigError, IllegalTransition
-from perdure.types import JSON, EvaluationOutcome, Message, SessionStatus
+from perdure.core.controller import Limits
+from perdure.core.errors import ConfigError, IllegalTransition
+from perdure.core.types import JSON, EvaluationOutcome, Message, SessionStatus
 from tests.core.playing import DONE, play, step_to_goal
 from tests.core.spy import HANDLERS, Spy, counted, events
 

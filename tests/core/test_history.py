@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.history import HistoryFactory, InteractionHistory, render_history
-from perdure.types import Message, Observation
+from perdure.core.history import HistoryFactory, InteractionHistory, render_history
+from perdure.core.types import Message, Observation
 
 PAIR = (Message("user", "Here are the rules."), Message("agent", "OK."))
 

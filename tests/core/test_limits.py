@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from perdure.agent import Absorbed, ModelAgent
-from perdure.controller import Limits
-from perdure.errors import ModelError, ModelUnavailable
-from perdure.model import LanguageModel
+from perdure.core.agent import Absorbed, ModelAgent
+from perdure.core.controller import Limits
+from perdure.core.errors import ModelError, ModelUnavailable
+from perdure.core.model import LanguageModel
+from perdure.core.types import EvaluationOutcome, Request, SessionStatus
 from perdure.models.scripted import Reply, ScriptedModel
 from perdure.strategies.full_history import FullHistory
-from perdure.types import EvaluationOutcome, Request, SessionStatus
 from tests.core.bench import Bench
 from tests.core.playing import DONE, play, pool_of, step_to_goal
 from tests.core.spy import Spy, counted

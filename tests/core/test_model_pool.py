@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.errors import Divergence, ModelError, ModelUnavailable, PluginNotFound
-from perdure.journal import Journal
-from perdure.model import LanguageModel, ModelPool, ModelSpec, Outcome, request_digest
+from perdure.core.errors import Divergence, ModelError, ModelUnavailable, PluginNotFound
+from perdure.core.model import LanguageModel, ModelPool, ModelSpec, Outcome, request_digest
+from perdure.core.types import Completion, Message, Request, Sampling, TokenCount, Usage
 from perdure.models.scripted import ScriptedModel
-from perdure.types import Completion, Message, Request, Sampling, TokenCount, Usage
+from perdure.storage.journal import Journal
 
 
 def ask(text: str, sample: int = 0) -> Request:

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import perdure
-from perdure.controller import Trial
+from perdure.core.controller import Trial
+from perdure.core.errors import EnvironmentUnavailable, ModelUnavailable, RunFolderError
+from perdure.core.types import SessionStatus
 from perdure.environments.counter import CounterEnvironment
-from perdure.errors import EnvironmentUnavailable, ModelUnavailable, RunFolderError
-from perdure.types import SessionStatus
 from tests.core.bench import Bench
 from tests.core.playing import play
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.errors import IllegalTransition
-from perdure.session import Session, check_alternation
-from perdure.types import Evaluation, EvaluationOutcome, Message, Observation, SessionStatus
+from perdure.core.errors import IllegalTransition
+from perdure.core.session import Session, check_alternation
+from perdure.core.types import Evaluation, EvaluationOutcome, Message, Observation, SessionStatus
 
 S = SessionStatus
 TERMINAL = [status for status in S if status.is_terminal]

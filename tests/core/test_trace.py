@@ -3,11 +3,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from perdure.agent import Agent, ModelAgent
-from perdure.environment import Opening
-from perdure.model import LanguageModel
+from perdure.core.agent import Agent, ModelAgent
+from perdure.core.environment import Opening
+from perdure.core.model import LanguageModel
+from perdure.core.types import JSON
 from perdure.strategies.full_history import FullHistory
-from perdure.types import JSON
 from tests.core.playing import play
 from tests.core.worlds import Breakable
 

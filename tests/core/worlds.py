@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from perdure.environment import Environment, Opening
-from perdure.errors import EnvironmentUnavailable
-from perdure.history import HistoryFactory
-from perdure.session import SessionRecord
-from perdure.types import Evaluation, EvaluationOutcome, Observation, SessionStatus
+from perdure.core.environment import Environment, Opening
+from perdure.core.errors import EnvironmentUnavailable
+from perdure.core.history import HistoryFactory
+from perdure.core.session import SessionRecord
+from perdure.core.types import Evaluation, EvaluationOutcome, Observation, SessionStatus
 
 MAX_INTERACTIONS = 4
 DO_NOTHING = "end"

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from perdure import Callback, CallbackContext, LanguageModel, Message, Request
-from perdure.errors import ModelError
-from perdure.randomness import keyed_random
-from perdure.types import JSON, Completion
+from perdure.core.errors import ModelError
+from perdure.core.randomness import keyed_random
+from perdure.core.types import JSON, Completion
 
 MODEL_LOG = "PERDURE_TEST_MODEL_LOG"
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from perdure import Callback, CallbackContext, Request
+from perdure.core.randomness import keyed_random
+from perdure.core.types import JSON
 from perdure.environments.database.tasks import load_tasks
-from perdure.randomness import keyed_random
-from perdure.types import JSON
 from tests.e2e.learner import MODEL_LOG
 
 HERE = Path(__file__)

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import perdure
-from perdure.config import RunConfig, load_config
-from perdure.experiment import Experiment
+from perdure.experiment.config import RunConfig, load_config
+from perdure.experiment.experiment import Experiment
 from tests.e2e.lifelong_parts import HERE
 
 CONFIGS = Path(__file__).parents[2] / "configs"

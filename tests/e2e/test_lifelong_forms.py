@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 import perdure
-from perdure.config import ProbesSection
-from perdure.errors import RunFolderError
-from perdure.frozen import NoPastSessions
-from perdure.probes import probe_positions, read_probes, run_transfer
+from perdure.core.errors import RunFolderError
+from perdure.experiment.config import ProbesSection
+from perdure.experiment.frozen import NoPastSessions
+from perdure.experiment.probes import probe_positions, read_probes, run_transfer
 from tests.e2e.lifelong_parts import HERE, counter_config
 from tests.e2e.test_kill import die_at_write, in_child
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import perdure
+from perdure.core.errors import ConfigError
 from perdure.environments import counter, database
-from perdure.errors import ConfigError
-from perdure.orders import ORDERS, Order, arrange, needs_skills, skill_blocks
+from perdure.experiment.orders import ORDERS, Order, arrange, needs_skills, skill_blocks
 
 SKILLS = st.dictionaries(
     st.integers(0, 99).map(str), st.lists(st.sampled_from("abcd"), max_size=3).map(tuple), max_size=20

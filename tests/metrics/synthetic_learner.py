@@ -14,8 +14,8 @@ from statistics import fmean
 import numpy as np
 from numpy.typing import NDArray
 
-from perdure.session import SessionRecord
-from perdure.types import EvaluationOutcome, SessionStatus
+from perdure.core.session import SessionRecord
+from perdure.core.types import EvaluationOutcome, SessionStatus
 
 START, SPREAD, LEARNED, LOSS = 0.2, 0.2, 0.7, 0.06
 RUN_EFFECT = 0.1

@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from perdure.core.session import SessionRecord
+from perdure.core.types import EvaluationOutcome, SessionStatus
 from perdure.metrics.lifelong import (
     area_under_curve,
     count_trials,
@@ -23,8 +25,6 @@ from perdure.metrics.success import wilson_interval
 from perdure.metrics.token_kinds import tokens_by_kind
 from perdure.metrics.tokens import TokenTotals
 from perdure.metrics.transfer import Transfer, probe_matrix, segments, transfer
-from perdure.session import SessionRecord
-from perdure.types import EvaluationOutcome, SessionStatus
 from tests.metrics.synthetic_learner import RUN_EFFECT, SyntheticLearner, record
 
 REPEATS = 1000

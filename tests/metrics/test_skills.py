@@ -3,9 +3,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from perdure.core.session import SessionRecord
+from perdure.core.types import EvaluationOutcome, SessionStatus
 from perdure.metrics.skills import skill_metrics
-from perdure.session import SessionRecord
-from perdure.types import EvaluationOutcome, SessionStatus
 
 Outcome, S = EvaluationOutcome, SessionStatus
 

@@ -3,11 +3,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from perdure.core.session import SessionRecord
+from perdure.core.types import EvaluationOutcome, SessionStatus
 from perdure.metrics.success import wilson_interval
 from perdure.metrics.summary import summarise
 from perdure.metrics.tokens import TokenTotals
-from perdure.session import SessionRecord
-from perdure.types import EvaluationOutcome, SessionStatus
 
 Outcome, S = EvaluationOutcome, SessionStatus
 

@@ -6,9 +6,9 @@ from threading import Thread
 from hypothesis import given
 from hypothesis import strategies as st
 
+from perdure.core.types import Message, Role
 from perdure.models.body_encoder import BodyEncoder
 from perdure.models.chat_dialect import chat_message
-from perdure.types import Message, Role
 
 ROLES: tuple[Role, ...] = ("system", "user", "agent")
 MESSAGES = st.builds(

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.errors import ConfigError
+from perdure.core.errors import ConfigError
+from perdure.core.types import Completion, Message, Request, Role, Sampling, TokenLogprob, ToolCall, Usage
 from perdure.models.body_encoder import BodyEncoder
 from perdure.models.chat_dialect import (
     ChatOptions,
@@ -18,7 +19,6 @@ from perdure.models.chat_dialect import (
     request_fields,
     well_formed,
 )
-from perdure.types import Completion, Message, Request, Role, Sampling, TokenLogprob, ToolCall, Usage
 
 ROLES: tuple[Role, ...] = ("system", "user", "agent")
 JSON_VALUES = st.recursive(

@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from perdure.construct import bind, construct
-from perdure.errors import ConfigError
-from perdure.model import LanguageModel
-from perdure.registry import load_plugin, plugin_names
-from perdure.types import Completion, Message, Request
+from perdure.core.errors import ConfigError
+from perdure.core.model import LanguageModel
+from perdure.core.types import Completion, Message, Request
+from perdure.experiment.construct import bind, construct
+from perdure.experiment.registry import load_plugin, plugin_names
 from tests.core.playing import play
 
 QUESTION = Request((Message("user", "abc"),))
@@ -126,7 +126,7 @@ def test_every_parameter_of_a_server_is_in_its_docstring() -> None:
 def test_listing_the_models_imports_nothing_heavy() -> None:
     script = (
         "import sys\n"
-        "from perdure.registry import plugin_names\n"
+        "from perdure.experiment.registry import plugin_names\n"
         "plugin_names('model')\n"
         "print(sorted({'httpx', 'xllamacpp', 'pydantic'} & set(sys.modules)))\n"
     )

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from perdure.conformance.models import CHECKS, check_model
-from perdure.errors import ModelError
-from perdure.model import LanguageModel, Outcome
+from perdure.core.errors import ModelError
+from perdure.core.model import LanguageModel, Outcome
+from perdure.core.types import Completion, Message, Request, SessionStatus, TokenCount, Usage
 from perdure.models.local import LocalModel
 from perdure.models.openai_compatible import OpenAICompatibleModel
 from perdure.models.scripted import ScriptedModel
-from perdure.types import Completion, Message, Request, SessionStatus, TokenCount, Usage
 from tests.models.fake_provider import Answer, FakeProvider, Received, completion, error
 
 

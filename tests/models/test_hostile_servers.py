@@ -15,9 +15,9 @@ from typing import Any
 import httpx
 import pytest
 
-from perdure.errors import ModelUnavailable
+from perdure.core.errors import ModelUnavailable
+from perdure.core.types import Completion, Message, Request
 from perdure.models.openai_compatible import OpenAICompatibleModel
-from perdure.types import Completion, Message, Request
 from tests.models.fake_provider import Answer, FakeProvider, completion
 
 Serve = Callable[[socket.socket, Event], None]

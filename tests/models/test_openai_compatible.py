@@ -11,10 +11,10 @@ from typing import Any, Protocol
 import httpx
 import pytest
 
-from perdure.errors import ConfigError, ModelError, ModelUnavailable
-from perdure.model import LanguageModel
+from perdure.core.errors import ConfigError, ModelError, ModelUnavailable
+from perdure.core.model import LanguageModel
+from perdure.core.types import Completion, Message, Request, Sampling, SessionStatus, TokenCount, Usage
 from perdure.models.openai_compatible import MODEL, OpenAICompatibleModel
-from perdure.types import Completion, Message, Request, Sampling, SessionStatus, TokenCount, Usage
 from tests.models.fake_provider import Answer, FakeProvider, Received, completion, error
 
 

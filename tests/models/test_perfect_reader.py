@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perdure.conformance.models import check_model
+from perdure.core.errors import ConfigError
+from perdure.core.types import Completion, Message, Request
 from perdure.environments.warehouse import WarehouseEnvironment
-from perdure.errors import ConfigError
 from perdure.models.perfect_reader import PerfectReaderModel, count_pieces
-from perdure.summary_prompt import Turn, asks_for_summary, summary_request
-from perdure.types import Completion, Message, Request
+from perdure.strategies.summary_prompt import Turn, asks_for_summary, summary_request
 
 
 def ask(model: PerfectReaderModel, *messages: Message) -> Completion:

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from perdure.core.types import SessionStatus
 from perdure.models.provider_faults import fault_within, one_line, read_fault
-from perdure.types import SessionStatus
 
 CONTEXT_REFUSALS: list[tuple[int, Any]] = [
     # OpenAI, by code and by words

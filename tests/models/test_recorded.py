@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.agent import ContextView, ModelAgent
-from perdure.errors import ModelError, ModelUnavailable, RunFolderError
-from perdure.model import LanguageModel, request_digest, request_options
+from perdure.core.agent import ContextView, ModelAgent
+from perdure.core.errors import ModelError, ModelUnavailable, RunFolderError
+from perdure.core.model import LanguageModel, request_digest, request_options
+from perdure.core.types import Completion, Message, Request, Sampling, Usage
 from perdure.models.recorded import MODEL, RecordedModel, recorded_request
 from perdure.models.scripted import Reply
-from perdure.records import RecordedCall
+from perdure.storage.records import RecordedCall
 from perdure.strategies.full_history import FullHistory
-from perdure.types import Completion, Message, Request, Sampling, Usage
 from tests.core.playing import play, pool_of, step_to_goal
 
 OPTIONS = st.none() | st.dictionaries(st.text(), st.integers() | st.text())

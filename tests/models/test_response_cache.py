@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.errors import ConfigError, StorageError
-from perdure.model import ModelPool, ModelSpec, ResponseStore
+from perdure.core.errors import ConfigError, StorageError
+from perdure.core.model import ModelPool, ModelSpec, ResponseStore
+from perdure.core.types import Completion, Message, Request, TokenLogprob, ToolCall, Usage
 from perdure.models.response_cache import ResponseCache, default_cache_folder
 from perdure.models.scripted import ScriptedModel
-from perdure.types import Completion, Message, Request, TokenLogprob, ToolCall, Usage
 
 DIGEST = "0123456789abcdef" * 2
 COUNTS = st.integers(0, 10**9)
@@ -37,7 +37,7 @@ COMPLETIONS = st.builds(
 WRITER = """
 import sys
 from perdure.models.response_cache import ResponseCache
-from perdure.types import Completion
+from perdure.core.types import Completion
 cache = ResponseCache(sys.argv[1])
 for round in range(150):
     for key in range(5):

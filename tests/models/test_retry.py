@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.errors import ConfigError
+from perdure.core.errors import ConfigError
 from perdure.models.retry import RetryPolicy, read_retry_after
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import perdure
-from perdure.errors import ModelUnavailable
-from perdure.types import Message, Request, SessionStatus
+from perdure.core.errors import ModelUnavailable
+from perdure.core.types import Message, Request, SessionStatus
 from tests.core.playing import step_to_goal
 from tests.models.fake_provider import Answer, FakeProvider, Received, completion, error
 

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.errors import ConfigError, ModelError
-from perdure.model import LanguageModel
+from perdure.core.errors import ConfigError, ModelError
+from perdure.core.model import LanguageModel
+from perdure.core.types import Completion, Message, Request, SessionStatus, Usage
 from perdure.models.scripted import MODEL, ScriptedModel
 from perdure.models.token_estimate import estimate_messages, estimate_text
-from perdure.types import Completion, Message, Request, SessionStatus, Usage
 
 
 def ask(text: str) -> Request:

@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from perdure.errors import PerdureError
+from perdure.core.errors import PerdureError
 from perdure.sandboxes.bubblewrap import BubblewrapSandbox
 from perdure.sandboxes.root_builder import build_root
 

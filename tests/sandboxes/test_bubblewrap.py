@@ -15,12 +15,12 @@ from dataclasses import asdict
 import pytest
 
 from perdure.conformance.sandboxes import check_sandbox
-from perdure.errors import EnvironmentUnavailable
-from perdure.sandbox import Sandbox
+from perdure.core.errors import EnvironmentUnavailable
 from perdure.sandboxes.bubblewrap import BubblewrapSandbox
 from perdure.sandboxes.helper_process import bubblewrap_path, helper_command, id_mapping
 from perdure.sandboxes.limits import Limits
 from perdure.sandboxes.root_builder import need_root
+from perdure.sandboxes.sandbox import Sandbox
 from tests.sandboxes.availability import need_bubblewrap
 
 ROOM = 10_000

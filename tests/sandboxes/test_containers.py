@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from perdure.conformance.sandboxes import check_sandbox
-from perdure.errors import EnvironmentUnavailable, PerdureError
+from perdure.core.errors import EnvironmentUnavailable, PerdureError
 from perdure.sandboxes.container import LABEL, ContainerSandbox
 from perdure.sandboxes.docker import DockerSandbox
 from perdure.sandboxes.limits import Limits

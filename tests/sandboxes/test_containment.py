@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from perdure.sandbox import ExecResult
 from perdure.sandboxes.bubblewrap import BubblewrapSandbox
 from perdure.sandboxes.limits import Limits
+from perdure.sandboxes.sandbox import ExecResult
 from tests.sandboxes.availability import need_bubblewrap
 
 ROOM = 8_000

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from perdure.errors import EnvironmentUnavailable
+from perdure.core.errors import EnvironmentUnavailable
 from perdure.sandboxes.bubblewrap import BubblewrapSandbox
 from tests.sandboxes.availability import need_bubblewrap
 

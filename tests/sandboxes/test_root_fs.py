@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from perdure.errors import ConfigError, EnvironmentUnavailable
+from perdure.core.errors import ConfigError, EnvironmentUnavailable
 from perdure.sandboxes.bubblewrap import BubblewrapSandbox
 from perdure.sandboxes.isolation import identity
 from perdure.sandboxes.root_builder import build_root

@@ -15,11 +15,11 @@ from pydantic import BaseModel
 
 import perdure
 from perdure import Refusal, StateAgent
-from perdure.errors import ConfigError, ModelError
+from perdure.core.errors import ConfigError, ModelError
+from perdure.core.types import Message, Request
 from perdure.models.scripted import Reply, ScriptedModel
 from perdure.state import PatchRules
 from perdure.state.tools import Tool, ToolCalls
-from perdure.types import Message, Request
 from tests.state.desk import TARGET, Count, make_agent
 
 ROOT = Path(__file__).parents[2]

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from perdure import Refusal, StateAgent
-from perdure.errors import ConfigError, StorageError, UsageError
+from perdure.core.errors import ConfigError, StorageError, UsageError
 from tests.state.test_agent import Notes, call, make
 
 ROOT = Path(__file__).parents[2]
@@ -25,7 +25,7 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
 OPENED = """
 import sys
 from tests.state.test_agent import make
-from perdure.errors import ConfigError
+from perdure.core.errors import ConfigError
 try:
     agent, _ = make(journal=sys.argv[1])
 except ConfigError as error:
@@ -225,7 +225,7 @@ READ_ONLY = """
 import os, sys
 from pathlib import Path
 from tests.state.test_agent import make
-from perdure.errors import StorageError
+from perdure.core.errors import StorageError
 make(journal=Path(sys.argv[1]) / "file.jsonl")[0].close()  # everything is imported
 (Path(sys.argv[1]) / "file.jsonl").chmod(0o444)
 if os.getuid() == 0:

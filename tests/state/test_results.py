@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, SecretStr
 
 from perdure import Refusal, StateAgent
-from perdure.errors import ConfigError, PerdureError
+from perdure.core.errors import ConfigError, PerdureError
 from perdure.state.rendering import readable, well_formed
 from perdure.state.tools import Tool
 from tests.state.test_agent import Asked, call, look, make

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import pytest
 from pydantic import BaseModel, Field
 
-from perdure.errors import ConfigError
+from perdure.core.errors import ConfigError
 from perdure.state import FailureClass, Proposal, StateRuntime, StateSchema
 from perdure.state.action import TextActions
 from perdure.state.contract import contract

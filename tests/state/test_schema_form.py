@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.errors import ConfigError
+from perdure.core.errors import ConfigError
 from perdure.state import Failure, StateRuntime, StateSchema
 from perdure.state.patterns import matches
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from perdure.types import Request
+from perdure.core.types import Request
 
 CANARY = "CANARY-5e1f"
 CORRECTION = "\n\nYour last answer was not used"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from perdure.agent import ContextStrategy, ContextView
-from perdure.environment import Opening
-from perdure.history import HistoryFactory
-from perdure.model import Outcome
-from perdure.session import Rejected
-from perdure.types import Completion, Message, Observation, Request, TokenCount
+from perdure.core.agent import ContextStrategy, ContextView
+from perdure.core.environment import Opening
+from perdure.core.history import HistoryFactory
+from perdure.core.model import Outcome
+from perdure.core.session import Rejected
+from perdure.core.types import Completion, Message, Observation, Request, TokenCount
 
 INSTRUCTIONS = "Press the buttons."
 GOAL = "Open the gate."

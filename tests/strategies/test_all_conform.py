@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from perdure.agent import ContextStrategy
 from perdure.conformance.strategies import check_strategy
+from perdure.core.agent import ContextStrategy
 from perdure.strategies.capped_summary import CappedSummary
 from perdure.strategies.memory import Memory
 from perdure.strategies.prompt_compression import PromptCompression

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perdure.agent import ContextStrategy
-from perdure.errors import ConfigError
+from perdure.core.agent import ContextStrategy
+from perdure.core.errors import ConfigError
+from perdure.core.types import Completion, Message, Request
 from perdure.models.scripted import ScriptedModel
 from perdure.strategies.budget import Budget
 from perdure.strategies.capped_summary import CappedSummary
 from perdure.strategies.prompt_compression import PromptCompression
 from perdure.strategies.sliding_window import SlidingWindow
-from perdure.types import Completion, Message, Request
 from tests.strategies.playing import FIRST, GOAL, INSTRUCTIONS, WordModel, numbered, play, words
 
 WORDS = st.text(st.sampled_from("ab1_ \n"), max_size=80)

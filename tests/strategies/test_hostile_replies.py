@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from perdure.core.types import Completion, Request, TokenLogprob
 from perdure.models.token_estimate import estimate_text
 from perdure.state.extract import answer_text, extract
 from perdure.state.taxonomy import PatchRejected
 from perdure.strategies.prompt_compression import PromptCompression
 from perdure.strategies.turn_pieces import most_pieces, turn_pieces
-from perdure.types import Completion, Request, TokenLogprob
 from tests.strategies.playing import WordModel, play, text_of
 
 HOSTILE = {

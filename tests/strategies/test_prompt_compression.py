@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.errors import ConfigError, MissingExtra, ModelError
-from perdure.model import Outcome
+from perdure.core.errors import ConfigError, MissingExtra, ModelError
+from perdure.core.model import Outcome
+from perdure.core.types import Completion, Request, TokenLogprob
 from perdure.strategies.llmlingua_package import LLMLinguaPackage
 from perdure.strategies.logprob_scorer import LogprobScorer, surprisal
 from perdure.strategies.ngram_scorer import NGramScorer, split_pieces
 from perdure.strategies.perplexity_pruning import ScoredTurn, filter_turns, prune
 from perdure.strategies.prompt_compression import PromptCompression
-from perdure.types import Completion, Request, TokenLogprob
 from tests.strategies.playing import GOAL, INSTRUCTIONS, WordModel, numbered, play, text_of
 
 

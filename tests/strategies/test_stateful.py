@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
+from perdure.core.types import JSON, Message
 from perdure.strategies.state_update import BadUpdate, merged, split_update
 from perdure.strategies.stateful import Stateful
-from perdure.types import JSON, Message
 from tests.strategies.playing import GOAL, numbered, play, text_of
 
 BROKEN = Path(__file__).parents[2].parent / "shared" / "data" / "parsers"

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import perdure
-from perdure.errors import ModelUnavailable
-from perdure.session import PastSession
+from perdure.core.errors import ModelUnavailable
+from perdure.core.session import PastSession
 
 
 def config(strategy: dict[str, Any], **environment: Any) -> dict[str, Any]:
@@ -78,8 +78,8 @@ def test_summaries_are_counted_for_the_strategy(tmp_path: Path) -> None:
 FAILING = '''
 from pathlib import Path
 
-from perdure.errors import ModelUnavailable
-from perdure.summary_prompt import asks_for_summary
+from perdure.core.errors import ModelUnavailable
+from perdure.strategies.summary_prompt import asks_for_summary
 
 ASKED = Path(__file__).with_name("asked.txt")
 

@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 
 import perdure
-from perdure.agent import ContextView
 from perdure.conformance.strategies import check_strategy
-from perdure.environment import Opening
-from perdure.errors import ConfigError
-from perdure.history import HistoryFactory
+from perdure.core.agent import ContextView
+from perdure.core.environment import Opening
+from perdure.core.errors import ConfigError
+from perdure.core.history import HistoryFactory
+from perdure.core.session import Rejected
+from perdure.core.types import Message, Observation, SessionStatus
 from perdure.models.token_estimate import estimate_messages
-from perdure.session import Rejected
 from perdure.state import PatchJournal
 from perdure.strategies.structured_state import STRATEGY, StructuredState
-from perdure.types import Message, Observation, SessionStatus
 from tests.strategies.counter_player import CANARY
 
 PLAYER = Path(__file__).with_name("counter_player.py")

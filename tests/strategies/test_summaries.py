@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from perdure.environment import Opening
-from perdure.errors import ConfigError, ModelError
-from perdure.history import HistoryFactory
-from perdure.model import Outcome
+from perdure.core.environment import Opening
+from perdure.core.errors import ConfigError, ModelError
+from perdure.core.history import HistoryFactory
+from perdure.core.model import Outcome
+from perdure.core.types import Completion, Observation, Request
 from perdure.strategies.capped_summary import CappedSummary
 from perdure.strategies.memory import Memory
-from perdure.summary_prompt import asks_for_summary
-from perdure.types import Completion, Observation, Request
+from perdure.strategies.summary_prompt import asks_for_summary
 from tests.strategies.playing import FIRST, GOAL, INSTRUCTIONS, WordModel, numbered, play, text_of
 
 

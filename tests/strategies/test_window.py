@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.session import Rejected
+from perdure.core.session import Rejected
+from perdure.core.types import Message
 from perdure.strategies.sliding_window import SlidingWindow
 from perdure.strategies.window import cut_to_fit, largest_fitting
-from perdure.types import Message
 from tests.strategies.playing import FIRST, GOAL, numbered, play, text_of
 
 

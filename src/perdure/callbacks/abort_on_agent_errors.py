@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from perdure.callback import Callback, CallbackContext, Step
-from perdure.types import JSON, Evaluation, EvaluationOutcome, SessionStatus
+from perdure.core.callback import Callback, CallbackContext, Step
+from perdure.core.types import JSON, Evaluation, EvaluationOutcome, SessionStatus
 
 
 class AbortOnAgentErrors(Callback):

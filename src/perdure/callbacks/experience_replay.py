@@ -6,7 +6,6 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from typing import Literal
 
-from perdure.callback import Callback, CallbackContext
 from perdure.callbacks.experience_store import (
     Compat,
     SessionNumbers,
@@ -16,7 +15,8 @@ from perdure.callbacks.experience_store import (
     within_budget,
 )
 from perdure.callbacks.similarity import Encoder, make_similarity, most_diverse, most_similar
-from perdure.types import JSON, EvaluationOutcome, SessionStatus
+from perdure.core.callback import Callback, CallbackContext
+from perdure.core.types import JSON, EvaluationOutcome, SessionStatus
 
 _HALLUCINATED_TURN = "\nuser: "
 """Where a model that was shown dialogues starts to write the other side too."""

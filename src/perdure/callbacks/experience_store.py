@@ -6,10 +6,10 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Literal, TypeAlias
 
-from perdure.agent import ModelAgent
-from perdure.callback import CallbackContext
-from perdure.session import PastSession
-from perdure.types import Message
+from perdure.core.agent import ModelAgent
+from perdure.core.callback import CallbackContext
+from perdure.core.session import PastSession
+from perdure.core.types import Message
 
 Compat: TypeAlias = Literal["none", "paper"]
 

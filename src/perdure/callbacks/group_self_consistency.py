@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from perdure.agent import ContextView, ModelAgent
-from perdure.callback import Callback, CallbackContext
 from perdure.callbacks.experience_store import Compat, SessionNumbers, joined, show_session
 from perdure.callbacks.voting import Ballot, break_tie_as_original, cast
-from perdure.errors import ConfigError, ModelError
-from perdure.model import LanguageModel, ModelHandle, Outcome
-from perdure.types import JSON, EvaluationOutcome, Message, Request, SessionStatus
+from perdure.core.agent import ContextView, ModelAgent
+from perdure.core.callback import Callback, CallbackContext
+from perdure.core.errors import ConfigError, ModelError
+from perdure.core.model import LanguageModel, ModelHandle, Outcome
+from perdure.core.types import JSON, EvaluationOutcome, Message, Request, SessionStatus
 
 QUESTION = """\
 {last}

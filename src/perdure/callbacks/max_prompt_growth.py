@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from perdure.callback import Callback, CallbackContext
-from perdure.errors import InfrastructureError
+from perdure.core.callback import Callback, CallbackContext
+from perdure.core.errors import InfrastructureError
+from perdure.core.model import ModelPool
+from perdure.core.types import JSON
 from perdure.metrics.growth import slope
-from perdure.model import ModelPool
-from perdure.types import JSON
 
 
 class PromptGrowthExceeded(InfrastructureError):

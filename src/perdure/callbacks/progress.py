@@ -6,10 +6,10 @@ import sys
 import time
 from typing import TYPE_CHECKING, TextIO
 
-from perdure.callback import Callback, CallbackContext
+from perdure.core.callback import Callback, CallbackContext
+from perdure.core.model import ModelPool
+from perdure.core.types import JSON
 from perdure.metrics.success import wilson_interval
-from perdure.model import ModelPool
-from perdure.types import JSON
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar

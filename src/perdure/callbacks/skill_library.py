@@ -9,12 +9,12 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 
-from perdure.callback import Callback, CallbackContext
 from perdure.callbacks.bm25 import Bm25Index
-from perdure.errors import ModelError
-from perdure.history import render_history
-from perdure.model import LanguageModel
-from perdure.types import JSON, EvaluationOutcome, Message, Request, SessionStatus
+from perdure.core.callback import Callback, CallbackContext
+from perdure.core.errors import ModelError
+from perdure.core.history import render_history
+from perdure.core.model import LanguageModel
+from perdure.core.types import JSON, EvaluationOutcome, Message, Request, SessionStatus
 
 QUESTION = """\
 {instructions}

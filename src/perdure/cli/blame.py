@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from perdure.core.session import PastSession
+    from perdure.experiment.runs import Run
     from perdure.reports.table import Table
-    from perdure.run import Run
-    from perdure.session import PastSession
 
 _SHOWN = 160
 
@@ -35,8 +35,8 @@ def blame(
     Example: `perdure blame runs/example-1a2b3c4d --session 3 /inventory/shelf_3`
     """
     from perdure.cli.console import print_tables
+    from perdure.experiment.runs import load
     from perdure.reports.facts import to_json
-    from perdure.run import load
 
     facts = _facts(_find(load(run), session), path)
     if as_json:
@@ -46,7 +46,7 @@ def blame(
 
 
 def _find(run: Run, name: str) -> PastSession:
-    from perdure.errors import UsageError
+    from perdure.core.errors import UsageError
 
     records = list(run.records())
     numbers = [number for number, record in enumerate(records) if record.task_id == name]
@@ -61,7 +61,7 @@ def _find(run: Run, name: str) -> PastSession:
 
 
 def _facts(past: PastSession, text: str) -> dict[str, Any]:
-    from perdure.errors import UsageError
+    from perdure.core.errors import UsageError
     from perdure.state.journal import PatchJournal
     from perdure.state.paths import lookup, pointer
 

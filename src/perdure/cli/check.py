@@ -14,8 +14,8 @@ from perdure.cli.exit_codes import FAILED
 
 if TYPE_CHECKING:
     from perdure.conformance.result import CheckResult
-    from perdure.registry import Plugin
-    from perdure.types import JSON
+    from perdure.core.types import JSON
+    from perdure.experiment.registry import Plugin
 
 
 class Checked(StrEnum):
@@ -46,8 +46,8 @@ def check(
     - `perdure check strategy my_strategy.py:MyStrategy`
     - `perdure check model local --set path=model.gguf`
     """
-    from perdure.config import apply_set
-    from perdure.registry import load_plugin
+    from perdure.experiment.config import apply_set
+    from perdure.experiment.registry import load_plugin
     from perdure.reports.facts import to_json
 
     parameters: dict[str, JSON] = {}
@@ -84,7 +84,7 @@ def _suite(kind: Checked, plugin: Plugin, parameters: Mapping[str, JSON]) -> Ite
 
 
 def _environment_suite(plugin: Plugin, parameters: Mapping[str, JSON]) -> Iterator[CheckResult]:
-    from perdure.companions import companions_of
+    from perdure.conformance.companions import companions_of
     from perdure.conformance.environments import check_environment
 
     companions = companions_of(plugin, parameters)
@@ -115,7 +115,7 @@ def _model_suite(plugin: Plugin, parameters: Mapping[str, JSON]) -> Iterator[Che
 
 def _build(plugin: Plugin, parameters: Mapping[str, JSON]) -> Any:
     """The plugin with its parameters; a strategy that wants a model gets a scripted one."""
-    from perdure.construct import construct
+    from perdure.experiment.construct import construct
     from perdure.models.scripted import ScriptedModel
 
     scripted = ScriptedModel(lambda request: "A summary.")

@@ -29,7 +29,8 @@ def compare(
     - `perdure compare runs/* --baseline runs/stateless-1a2b3c4d --metric reward --json`
     """
     from perdure.cli.console import print_tables
-    from perdure.compare import compare_runs
+    from perdure.experiment.compare import compare_runs
+    from perdure.experiment.runs import load
     from perdure.reports.compare_table import (
         comparison_facts,
         comparison_table,
@@ -39,7 +40,6 @@ def compare(
         ungraded_table,
     )
     from perdure.reports.facts import to_json
-    from perdure.run import load
 
     comparison = compare_runs(
         [load(run) for run in runs],

@@ -15,7 +15,7 @@ from typing import ParamSpec
 
 import typer
 
-from perdure.errors import InfrastructureError, PerdureError, StorageError, UsageError
+from perdure.core.errors import InfrastructureError, PerdureError, StorageError, UsageError
 
 FAILED = 1
 USAGE = 2

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from perdure.registry import Kind
-    from perdure.types import JSON
+    from perdure.core.types import JSON
+    from perdure.experiment.registry import Kind
 
 
 class Listing(StrEnum):
@@ -73,7 +73,7 @@ def list_plugins(
 def _rows(listing: Listing) -> list[dict[str, JSON]]:
     if listing is Listing.DATASETS:
         return _datasets()
-    from perdure.registry import load_plugin, plugin_names
+    from perdure.experiment.registry import load_plugin, plugin_names
 
     kind = _KINDS[listing]
     rows = []
@@ -94,7 +94,7 @@ def _datasets() -> list[dict[str, JSON]]:
     """Data files that environments ship in a `data` folder beside their class."""
     from pathlib import Path
 
-    from perdure.registry import load_plugin, plugin_names
+    from perdure.experiment.registry import load_plugin, plugin_names
 
     rows: list[dict[str, JSON]] = []
     for name in plugin_names("environment"):

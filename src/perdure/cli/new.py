@@ -49,7 +49,7 @@ def write_skeleton(kind: Skeleton, name: str, folder: Path) -> list[Path]:
     from importlib.resources import files
     from string import Template
 
-    from perdure.errors import ConfigError
+    from perdure.core.errors import ConfigError
 
     if not name.isidentifier() or keyword.iskeyword(name) or name != name.lower():
         raise ConfigError(f"new: {name!r} is no name for a module; use snake_case, such as my_{kind}")

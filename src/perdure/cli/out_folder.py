@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from perdure.errors import ConfigError
+from perdure.core.errors import ConfigError
 
 
 def check_folder(folder: Path) -> None:

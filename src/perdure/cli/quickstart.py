@@ -13,8 +13,8 @@ from perdure.cli.out_folder import check_folder
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from perdure.core.types import JSON
     from perdure.reports.table import Table
-    from perdure.types import JSON
 
 ENVIRONMENT = "database"
 CONFIG = "model.toml"
@@ -42,7 +42,7 @@ def quickstart(
     three context strategies, so that what differs is only what its prompt contains. The same command resumes,
     or shows the finished runs again at once.
     """
-    from perdure.errors import MissingExtra
+    from perdure.core.errors import MissingExtra
     from perdure.reports.facts import to_json
 
     check_folder(out)
@@ -100,10 +100,10 @@ def _long_configs(out: Path) -> dict[str, dict[str, JSON]]:
 
 def _play_long(name: str, config: Mapping[str, JSON], *, quiet: bool) -> dict[str, JSON]:
     """Run or resume one of them; what its row shows."""
-    from perdure.config import load_config
-    from perdure.experiment import Experiment
+    from perdure.experiment.config import load_config
+    from perdure.experiment.experiment import Experiment
+    from perdure.experiment.runs import Run
     from perdure.reports.sweep_table import growth_facts
-    from perdure.run import Run
 
     if not quiet:
         typer.echo(f"{name.replace('_', ' ')} …", err=True)
@@ -114,11 +114,11 @@ def _play_long(name: str, config: Mapping[str, JSON], *, quiet: bool) -> dict[st
 
 def _play(config: Mapping[str, JSON], *, quiet: bool) -> dict[str, JSON]:
     """Run or resume one of them."""
-    from perdure.config import load_config
-    from perdure.experiment import Experiment
+    from perdure.experiment.config import load_config
+    from perdure.experiment.experiment import Experiment
+    from perdure.experiment.runs import Run
     from perdure.reports.facts import run_facts
     from perdure.reports.floors import floors_of
-    from perdure.run import Run
 
     watchers = [] if quiet else ["progress"]
     with Experiment(load_config(config), watchers=watchers) as experiment, resumable(experiment.folder):
@@ -155,7 +155,7 @@ def _write_config(out: Path) -> None:
     """A configuration to go on with, kept where the user changed it."""
     from importlib.resources import files
 
-    from perdure.storage import replace_atomically
+    from perdure.storage.files import replace_atomically
 
     path = out / CONFIG
     if not path.exists():

@@ -12,10 +12,10 @@ import typer
 from perdure.cli.exit_codes import FAILED
 
 if TYPE_CHECKING:
-    from perdure.replay import Replay
+    from perdure.core.types import JSON
+    from perdure.experiment.replay import Replay
+    from perdure.experiment.runs import Run
     from perdure.reports.table import Table
-    from perdure.run import Run
-    from perdure.types import JSON
 
 _EVERY = 5.0
 """Seconds between two lines of progress on stderr."""
@@ -38,9 +38,9 @@ def replay(
     - `perdure replay runs/example-1a2b3c4d`
     - `perdure replay runs/example-*`
     """
-    from perdure.replay import replay as play_again
+    from perdure.experiment.replay import replay as play_again
+    from perdure.experiment.runs import load
     from perdure.reports.facts import to_json
-    from perdure.run import load
 
     loaded = [load(run) for run in runs]
     facts, failed = [], False

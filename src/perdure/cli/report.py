@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from perdure.core.types import JSON
     from perdure.reports.table import Table
-    from perdure.types import JSON
 
 
 def report(
@@ -26,9 +26,9 @@ def report(
     - `perdure report runs/example-1a2b3c4d`
     - `perdure report runs/* --markdown > results.md`
     """
+    from perdure.experiment.runs import load
     from perdure.reports.facts import run_facts, to_json
     from perdure.reports.legend import legend_facts
-    from perdure.run import load
 
     loaded = [load(run) for run in runs]
     facts = [{**run_facts(run), **legend} for run, legend in zip(loaded, legend_facts(loaded), strict=True)]

@@ -14,8 +14,8 @@ from perdure.cli.out_folder import check_folder
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from perdure.experiment import Experiment
-    from perdure.types import JSON
+    from perdure.core.types import JSON
+    from perdure.experiment.experiment import Experiment
 
 
 def run(
@@ -48,8 +48,8 @@ def run(
     - `perdure run configs/example.toml --set agent.kind=model --limit 1`
     - `perdure run my.toml --dry-run`
     """
-    from perdure.config import load_config
-    from perdure.experiment import Experiment
+    from perdure.experiment.config import load_config
+    from perdure.experiment.experiment import Experiment
 
     changes = [*sets, *_assignments(limit, tasks, repeat, out, cache=cache)]
     watchers = [] if quiet or dry_run else ["progress"]
@@ -88,10 +88,10 @@ def _say_what_it_can_find(experiment: Experiment) -> None:
 
 
 def _carry_out(experiment: Experiment, *, floors: bool, as_json: bool) -> None:
+    from perdure.experiment.runs import Run
     from perdure.reports.facts import run_facts, to_json
     from perdure.reports.floors import floors_of
-    from perdure.run import Run
-    from perdure.snapshot import RunReader
+    from perdure.storage.run_store import RunReader
 
     played = len(RunReader(experiment.folder)) < len(experiment.schedule)
     with resumable(experiment.folder):
@@ -123,7 +123,7 @@ def _print_result(facts: dict[str, JSON]) -> None:
 
 def _print_estimate(experiment: Experiment, *, as_json: bool) -> None:
     from perdure.cli.console import print_tables
-    from perdure.estimate import estimate
+    from perdure.experiment.estimate import estimate
     from perdure.reports.detectable import detectable_effect, detectable_line
     from perdure.reports.estimate_table import estimate_facts, estimate_table
     from perdure.reports.facts import to_json

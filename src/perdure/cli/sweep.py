@@ -10,7 +10,7 @@ import typer
 from perdure.cli.exit_codes import FAILED, resumable
 
 if TYPE_CHECKING:
-    from perdure.sweep import RunOutcome
+    from perdure.experiment.sweep import RunOutcome
 
 
 def sweep(
@@ -31,10 +31,10 @@ def sweep(
     - `perdure sweep configs/warehouse_strategies.toml`
     - `perdure sweep my_sweep.toml --workers 4 --json > sweep.json`
     """
-    from perdure.errors import ConfigError
+    from perdure.core.errors import ConfigError
+    from perdure.experiment.sweep import load_sweep, run_sweep
     from perdure.reports.facts import to_json
     from perdure.reports.sweep_table import sweep_facts, sweep_table
-    from perdure.sweep import load_sweep, run_sweep
 
     if backend != "local":
         raise ConfigError(f"--backend {backend!r}; choose one of: local")

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from perdure.agent import Agent
-from perdure.callback import CallbackList
-from perdure.controller import Controller, Limits, Trial
-from perdure.environment import Environment, Opening
-from perdure.errors import ConfigError
-from perdure.model import ModelPool
-from perdure.scripted_agents import DoNothing
-from perdure.session import SessionRecord
-from perdure.snapshot import Journal, RunStore
+from perdure.core.agent import Agent
+from perdure.core.callback import CallbackList
+from perdure.core.controller import Controller, Limits, Trial
+from perdure.core.environment import Environment, Opening
+from perdure.core.errors import ConfigError
+from perdure.core.model import ModelPool
+from perdure.core.session import SessionRecord
+from perdure.experiment.scripted_agents import DoNothing
+from perdure.storage.run_store import Journal, RunStore
 
 
 @dataclass(frozen=True)

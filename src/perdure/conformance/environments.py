@@ -2,7 +2,8 @@
 
 A suite in a test file of your own:
 
-    companions = companions_of(load_plugin("environment", "my_world.py:MyWorld"))  # perdure.companions
+    # perdure.conformance.companions, perdure.experiment.registry
+    companions = companions_of(load_plugin("environment", "my_world.py:MyWorld"))
     failed = [result for result in check_environment(MyWorld, companions) if not result.passed]
     assert not failed
 """
@@ -16,9 +17,9 @@ from perdure.conformance.checks import CheckFailed, require, run_checks, shorten
 from perdure.conformance.environment_play import Companions, Subject, play
 from perdure.conformance.hostile import HOSTILE_REPLIES
 from perdure.conformance.result import NOT_APPLICABLE, CheckResult
-from perdure.environment import Environment
-from perdure.session import SessionRecord, check_alternation
-from perdure.types import EvaluationOutcome, Observation, SessionStatus
+from perdure.core.environment import Environment
+from perdure.core.session import SessionRecord, check_alternation
+from perdure.core.types import EvaluationOutcome, Observation, SessionStatus
 
 __all__ = ["Companions", "check_environment"]
 

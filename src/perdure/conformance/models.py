@@ -13,9 +13,9 @@ from json import loads
 
 from perdure.conformance.checks import CheckFailed, require, run_checks, shorten
 from perdure.conformance.result import NOT_APPLICABLE, CheckResult
-from perdure.errors import ModelError
-from perdure.model import LanguageModel, Outcome
-from perdure.types import Completion, Message, Request, Sampling, SessionStatus
+from perdure.core.errors import ModelError
+from perdure.core.model import LanguageModel, Outcome
+from perdure.core.types import Completion, Message, Request, Sampling, SessionStatus
 
 _SHORT = Sampling(seed=0, max_tokens=8)
 _QUESTION = "Name one colour."

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from perdure.conformance.checks import CheckFailed, require, run_checks
 from perdure.conformance.result import CheckResult
-from perdure.errors import EnvironmentUnavailable
-from perdure.sandbox import ExecResult, Sandbox
+from perdure.core.errors import EnvironmentUnavailable
+from perdure.sandboxes.sandbox import ExecResult, Sandbox
 
 _SECONDS = 20.0
 _BYTES = 10_000

@@ -12,14 +12,14 @@ import copy
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from perdure.agent import ContextStrategy, ContextView
 from perdure.conformance.checks import CheckFailed, require, run_checks, shorten
 from perdure.conformance.hostile import HOSTILE_REPLIES
 from perdure.conformance.result import CheckResult
-from perdure.environment import Opening
-from perdure.history import HistoryFactory
-from perdure.session import Rejected
-from perdure.types import Message, Observation
+from perdure.core.agent import ContextStrategy, ContextView
+from perdure.core.environment import Opening
+from perdure.core.history import HistoryFactory
+from perdure.core.session import Rejected
+from perdure.core.types import Message, Observation
 
 STEPS = 50
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from math import log, sqrt
 
-from perdure.types import JSON
+from perdure.core.types import JSON
 
 
 @dataclass

@@ -9,10 +9,10 @@ from itertools import accumulate
 from statistics import fmean
 from typing import Literal, TypeAlias
 
+from perdure.core.session import SessionRecord
+from perdure.core.types import EvaluationOutcome, SessionStatus
 from perdure.metrics.statistics import Interval, mean_interval
 from perdure.metrics.success import wilson_interval
-from perdure.session import SessionRecord
-from perdure.types import EvaluationOutcome, SessionStatus
 
 TrialOutcome: TypeAlias = Literal["correct", "incorrect", "limit_reached", "agent_error", "ungraded"]
 """What became of one trial; every trial is exactly one of these."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from perdure.session import SessionRecord
-from perdure.types import EvaluationOutcome, SessionStatus
+from perdure.core.session import SessionRecord
+from perdure.core.types import EvaluationOutcome, SessionStatus
 
 
 def skill_metrics(

@@ -15,7 +15,7 @@ from math import comb, inf, sqrt
 from statistics import NormalDist, fmean, stdev
 from typing import Any
 
-from perdure.errors import MissingExtra
+from perdure.core.errors import MissingExtra
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from perdure.core.session import SessionRecord
+from perdure.core.types import JSON, SessionStatus
 from perdure.metrics.success import wilson_interval
 from perdure.metrics.tokens import TokenTotals, add_ledger_line
-from perdure.session import SessionRecord
-from perdure.types import JSON, SessionStatus
 
 
 @dataclass(frozen=True)

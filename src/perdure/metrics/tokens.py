@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from perdure.types import JSON
+from perdure.core.types import JSON
 
 
 @dataclass(frozen=True)

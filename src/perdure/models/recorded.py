@@ -9,12 +9,12 @@ from json import loads
 from pathlib import Path
 from threading import Lock
 
-from perdure.errors import ModelUnavailable, RunFolderError
-from perdure.model import Outcome, request_digest
+from perdure.core.errors import ModelUnavailable, RunFolderError
+from perdure.core.model import Outcome, request_digest
+from perdure.core.types import JSON, Message, Request, Sampling, TokenCount
 from perdure.models.token_estimate import estimate_messages
-from perdure.records import RecordedCall
-from perdure.snapshot import RunReader
-from perdure.types import JSON, Message, Request, Sampling, TokenCount
+from perdure.storage.records import RecordedCall
+from perdure.storage.run_store import RunReader
 
 
 class RecordedModel:

@@ -10,15 +10,15 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
 
-from perdure.errors import ConfigError, StorageError
-from perdure.types import Completion, TokenLogprob, ToolCall, Usage
+from perdure.core.errors import ConfigError, StorageError
+from perdure.core.types import Completion, TokenLogprob, ToolCall, Usage
 
 _SCHEMA_VERSION = 1
 _HEX = frozenset("0123456789abcdef")
 
 
 class ResponseCache:
-    """A folder of completions; satisfies `perdure.model.ResponseStore`.
+    """A folder of completions; satisfies `perdure.core.model.ResponseStore`.
 
     An entry is written to a temporary file and renamed, so that readers see all of it or nothing, and two
     writers of one entry do no harm. An entry that cannot be read as a completion is a miss, and the next

@@ -7,11 +7,11 @@ from pathlib import Path
 from threading import Lock
 from typing import TypeAlias
 
-from perdure.errors import ConfigError, ModelError
-from perdure.model import Outcome
+from perdure.core.errors import ConfigError, ModelError
+from perdure.core.model import Outcome
+from perdure.core.python_file import load_python_file
+from perdure.core.types import Completion, Message, Request, TokenCount, Usage
 from perdure.models.token_estimate import estimate_messages, estimate_text
-from perdure.python_file import load_python_file
-from perdure.types import Completion, Message, Request, TokenCount, Usage
 
 Reply: TypeAlias = str | Completion | ModelError
 """A text gets an estimated usage; a completion or an error is handed out as it is."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from perdure.types import Message, TokenCount
+from perdure.core.types import Message, TokenCount
 
 _CHARACTERS_A_TOKEN = 4
 _TOKENS_A_MESSAGE = 4

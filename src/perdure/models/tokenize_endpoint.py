@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from json import dumps
 from typing import Literal, TypeAlias
 
+from perdure.core.types import JSON, Message
 from perdure.models.chat_dialect import MalformedReply, chat_message
-from perdure.types import JSON, Message
 
 TokenCounting: TypeAlias = Literal["estimate", "vllm", "llama.cpp"]
 """`estimate` asks nobody; the others name the server whose endpoint is asked."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import isfinite
 
-from perdure.compare import Comparison, Condition, Difference
+from perdure.core.types import JSON
+from perdure.experiment.compare import Comparison, Condition, Difference
+from perdure.experiment.costs import run_cost
 from perdure.metrics.statistics import Interval
 from perdure.metrics.success import wilson_interval
-from perdure.reports.costs import run_cost
 from perdure.reports.run_tables import cost_cell, fraction
 from perdure.reports.table import Table, make_table
-from perdure.types import JSON
 
 
 def comparison_facts(comparison: Comparison) -> dict[str, JSON]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perdure.experiment import Experiment
+from perdure.experiment.experiment import Experiment
 from perdure.metrics.statistics import minimum_detectable_effect
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from perdure.estimate import Estimate
+from perdure.core.types import JSON
+from perdure.experiment.estimate import Estimate
 from perdure.reports.table import Table, make_table
-from perdure.types import JSON
 
 
 def estimate_facts(estimate: Estimate) -> dict[str, JSON]:

@@ -7,15 +7,15 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from perdure.config import ModelSection, RunConfig
+from perdure.core.session import SessionRecord
+from perdure.core.types import JSON, SessionStatus
+from perdure.experiment.config import ModelSection, RunConfig
+from perdure.experiment.costs import run_cost
+from perdure.experiment.runs import Run
 from perdure.metrics.success import wilson_interval
 from perdure.metrics.summary import RunSummary
-from perdure.reports.costs import run_cost
 from perdure.reports.floors import read_floors
 from perdure.reports.patches import patch_facts
-from perdure.run import Run
-from perdure.session import SessionRecord
-from perdure.types import JSON, SessionStatus
 
 _FAILURES = frozenset(
     {

@@ -6,12 +6,12 @@ import json
 import tempfile
 from pathlib import Path
 
-from perdure.config import AgentSection, ExecutionSection, RunConfig
-from perdure.experiment import Experiment
-from perdure.registry import load_plugin
-from perdure.run import Run
-from perdure.storage import replace_atomically
-from perdure.types import JSON
+from perdure.core.types import JSON
+from perdure.experiment.config import AgentSection, ExecutionSection, RunConfig
+from perdure.experiment.experiment import Experiment
+from perdure.experiment.registry import load_plugin
+from perdure.experiment.runs import Run
+from perdure.storage.files import replace_atomically
 
 FLOORS_FILE = "floors.json"
 _COMPANIONS = {"oracle": "build_oracle", "do_nothing": "DO_NOTHING"}

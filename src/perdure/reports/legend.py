@@ -7,10 +7,10 @@ from itertools import count, islice, product
 from string import ascii_uppercase
 from textwrap import shorten
 
-from perdure.config import RunConfig, flatten
+from perdure.core.types import JSON
+from perdure.experiment.config import RunConfig, flatten
+from perdure.experiment.runs import Run
 from perdure.reports.table import Table, make_table
-from perdure.run import Run
-from perdure.types import JSON
 
 Facts = Mapping[str, JSON]
 

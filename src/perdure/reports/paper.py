@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+from perdure.core.types import JSON
 from perdure.reports.table import Table, make_table
-from perdure.types import JSON
 
 Facts = Mapping[str, JSON]
 

@@ -6,15 +6,15 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from perdure.errors import ConfigError
-from perdure.registry import load_plugin
+from perdure.core.errors import ConfigError
+from perdure.core.session import PastSession
+from perdure.core.types import JSON
+from perdure.experiment.registry import load_plugin
+from perdure.experiment.runs import Run
 from perdure.reports.table import Table, make_table
-from perdure.run import Run
-from perdure.session import PastSession
 from perdure.state.changes import apply_changes
 from perdure.state.journal import PatchJournal
 from perdure.state.taxonomy import FailureClass, lost_fields
-from perdure.types import JSON
 
 Facts: TypeAlias = Mapping[str, JSON]
 TrueStates: TypeAlias = Callable[..., Iterator[JSON]]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from textwrap import shorten
 
+from perdure.core.types import JSON
 from perdure.reports.legend import letters
 from perdure.reports.table import Table, make_table
-from perdure.types import JSON
 
 Facts = Mapping[str, JSON]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from statistics import mean, stdev
 
+from perdure.core.types import JSON
+from perdure.experiment.runs import Run, load
+from perdure.experiment.sweep import RunOutcome
 from perdure.metrics.growth import Fit, cumulative_exponent, slope, step_series
 from perdure.reports.facts import model_label
 from perdure.reports.table import Table, make_table
-from perdure.run import Run, load
-from perdure.sweep import RunOutcome
-from perdure.types import JSON
 
 Facts = Mapping[str, JSON]
 

@@ -12,12 +12,12 @@ import os
 import threading
 from typing import Any
 
-from perdure.errors import EnvironmentUnavailable
-from perdure.sandbox import ExecResult
+from perdure.core.errors import EnvironmentUnavailable
 from perdure.sandboxes.helper_process import start_keeper
 from perdure.sandboxes.isolation.framing import LARGEST, Closed, receive, send
 from perdure.sandboxes.limits import Limits, check_bounds
 from perdure.sandboxes.root_builder import need_root
+from perdure.sandboxes.sandbox import ExecResult
 
 _START_SECONDS = 30.0
 _GRACE_SECONDS = 30.0
@@ -62,7 +62,7 @@ class BubblewrapSandbox:
         """Process id, outside, of the first process inside."""
 
     def exec(self, command: str, *, timeout: float, max_output: int) -> ExecResult:
-        """Run one bash command; see `perdure.sandbox.Sandbox`.
+        """Run one bash command; see `perdure.sandboxes.sandbox.Sandbox`.
 
         What it leaves in the background lives until the sandbox is closed; a timeout ends all it started.
         The middle of an output that is too long is left out, and a line says so.

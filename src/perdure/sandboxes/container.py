@@ -16,12 +16,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from perdure.errors import EnvironmentUnavailable, MissingExtra
-from perdure.sandbox import ExecResult
+from perdure.core.errors import EnvironmentUnavailable, MissingExtra
 from perdure.sandboxes.container_commands import ContainerShell, close_connection, run_fresh
 from perdure.sandboxes.isolation.framing import LARGEST
 from perdure.sandboxes.limits import Limits, check_bounds
 from perdure.sandboxes.root_builder import root_as_tar
+from perdure.sandboxes.sandbox import ExecResult
 
 ROOTS = ("debian", "ubuntu")
 REPOSITORY = "perdure-root"
@@ -86,7 +86,7 @@ class ContainerSandbox:
             self._shell = ContainerShell(self._api, self._id)
 
     def exec(self, command: str, *, timeout: float, max_output: int) -> ExecResult:
-        """Run one bash command; see `perdure.sandbox.Sandbox`. A timeout ends what the command started.
+        """Run one bash command; see `sandboxes.sandbox.Sandbox`. A timeout ends what the command started.
 
         With a persistent shell a timeout ends the shell too, and the next command gets a new one.
         """

@@ -15,9 +15,9 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
-from perdure.errors import EnvironmentUnavailable
-from perdure.sandbox import ExecResult
+from perdure.core.errors import EnvironmentUnavailable
 from perdure.sandboxes.isolation.bounded_output import BoundedOutput
+from perdure.sandboxes.sandbox import ExecResult
 
 MARK = "PERDURE_COMMAND"
 

@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from perdure.errors import EnvironmentUnavailable, MissingExtra
+from perdure.core.errors import EnvironmentUnavailable, MissingExtra
 from perdure.sandboxes.isolation.identity import IdMapping, NoIdMapping, find_mapping
 from perdure.sandboxes.root_fs import RootFileSystem
 

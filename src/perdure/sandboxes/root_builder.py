@@ -13,7 +13,7 @@ from dataclasses import asdict
 from io import BytesIO
 from pathlib import Path
 
-from perdure.errors import ConfigError, EnvironmentUnavailable
+from perdure.core.errors import ConfigError, EnvironmentUnavailable
 from perdure.sandboxes.helper_process import helper_command, id_mapping
 from perdure.sandboxes.root_fs import HOST_FOLDERS, HOST_LINKS, READY, RootFileSystem, find_root, root_folder
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from perdure.errors import ConfigError
+from perdure.core.errors import ConfigError
 
 READY = "ready"
 """A file beside the tree, written when it is complete."""

@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 from typing import Protocol
 
-from perdure.errors import ConfigError
+from perdure.core.errors import ConfigError
+from perdure.core.types import JSON
 from perdure.state.nodes import Node
 from perdure.state.taxonomy import FailureClass, PatchRejected
-from perdure.types import JSON
 
 
 class ActionGrammar(Protocol):

@@ -9,8 +9,9 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Self
 
-from perdure.errors import ConfigError, ModelError, Refusal, StorageError, UsageError
-from perdure.model import LanguageModel
+from perdure.core.errors import ConfigError, ModelError, Refusal, StorageError, UsageError
+from perdure.core.model import LanguageModel
+from perdure.core.types import JSON, Message, Request, Sampling, Usage
 from perdure.state.action import TextActions
 from perdure.state.agent_journal import AgentJournal, Outcome
 from perdure.state.agent_options import PatchRules, check_options, check_text, check_whole, only_outcome
@@ -20,7 +21,6 @@ from perdure.state.rendering import readable, well_formed
 from perdure.state.runtime import StateRuntime
 from perdure.state.taxonomy import Failure
 from perdure.state.tools import FINISH, Tool, ToolCalls
-from perdure.types import JSON, Message, Request, Sampling, Usage
 
 BEGINNING = "The work begins now."
 """The first observation of a run."""

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from perdure.errors import ConfigError, StorageError
+from perdure.core.errors import ConfigError, StorageError
+from perdure.core.types import JSON
 from perdure.state.changes import diff, same
 from perdure.state.journal import JournalEntry, PatchJournal, state_hash
 from perdure.state.paths import Path as FieldPath
@@ -18,8 +19,7 @@ from perdure.state.runtime import FailedReply
 from perdure.state.schema import StateSchema
 from perdure.state.taxonomy import Failure, FailureClass
 from perdure.state.validation import Misfit
-from perdure.storage import AppendLog, FileLock, is_sealed, parse_object, seal
-from perdure.types import JSON
+from perdure.storage.files import AppendLog, FileLock, is_sealed, parse_object, seal
 
 _VERSION = 2
 _BEGINNING = b'{"kind":"schema","v":'

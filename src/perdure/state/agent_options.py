@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from perdure.errors import ConfigError, ModelError, UsageError
+from perdure.core.errors import ConfigError, ModelError, UsageError
+from perdure.core.types import Completion, Sampling
 from perdure.state.guards import Guards
 from perdure.state.patch import PatchLimits, PatchMode
-from perdure.types import Completion, Sampling
 
 
 @dataclass(frozen=True)

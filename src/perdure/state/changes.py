@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from perdure.core.types import JSON
 from perdure.state.paths import Path, item_ids
-from perdure.types import JSON
 
 ChangeKind: TypeAlias = Literal["set", "append", "delete"]
 

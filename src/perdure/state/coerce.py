@@ -6,6 +6,7 @@ import json
 import re
 from dataclasses import dataclass, field
 
+from perdure.core.types import JSON
 from perdure.state.extract import read_json
 from perdure.state.keys import check_key, check_keys
 from perdure.state.merge import REPLACE
@@ -13,7 +14,6 @@ from perdure.state.nodes import Node, json_type
 from perdure.state.paths import Path, pointer
 from perdure.state.schema import StateSchema
 from perdure.state.taxonomy import FailureClass, PatchRejected
-from perdure.types import JSON
 
 
 @dataclass

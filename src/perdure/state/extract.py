@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
+from perdure.core.types import JSON
 from perdure.state.changes import same
 from perdure.state.taxonomy import FailureClass, PatchRejected
-from perdure.types import JSON
 
 ENVELOPE = ("state_patch", "action")
 """The two keys of an answer."""

@@ -7,10 +7,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from perdure.core.types import JSON
 from perdure.state.changes import Change, same
 from perdure.state.paths import Path, lookup, pointer
 from perdure.state.taxonomy import FailureClass, PatchRejected
-from perdure.types import JSON
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
+from perdure.core.types import JSON
 from perdure.state.changes import Change, apply_changes
 from perdure.state.paths import Path, item_ids, parse_pointer, pointer
-from perdure.types import JSON
 
 
 def state_hash(state: JSON) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from perdure.core.types import JSON
 from perdure.state.merge import REPLACE
 from perdure.state.taxonomy import FailureClass, PatchRejected
-from perdure.types import JSON
 
 _LENGTH = 200
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, Protocol, TypeAlias, get_args
 
+from perdure.core.types import JSON
 from perdure.state.changes import same
 from perdure.state.paths import Path, pointer
 from perdure.state.taxonomy import FailureClass, PatchRejected
-from perdure.types import JSON
 
 ListPolicy: TypeAlias = Literal["replace", "append", "union"]
 LIST_POLICIES: tuple[ListPolicy, ...] = get_args(ListPolicy)

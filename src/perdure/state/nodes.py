@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from perdure.errors import ConfigError
-from perdure.types import JSON
+from perdure.core.errors import ConfigError
+from perdure.core.types import JSON
 
 Node: TypeAlias = Mapping[str, JSON]
 """One schema; the empty one accepts anything."""

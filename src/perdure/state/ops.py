@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 from typing import Any
 
+from perdure.core.types import JSON
 from perdure.state.changes import same
 from perdure.state.coerce import Coercer
 from perdure.state.keys import check_key
@@ -14,7 +15,6 @@ from perdure.state.merge import merge, refuse_replacing
 from perdure.state.paths import ID, Path, item_ids, parse_path, pointer
 from perdure.state.schema import StateSchema
 from perdure.state.taxonomy import FailureClass, PatchRejected
-from perdure.types import JSON
 
 _FIELDS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
     "set": (frozenset({"path", "value"}), frozenset({"replace"})),

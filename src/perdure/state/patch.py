@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from perdure.core.types import JSON
 from perdure.state.action import ActionGrammar
 from perdure.state.changes import Change, diff, dropped_keys
 from perdure.state.coerce import Coercer
@@ -22,7 +23,6 @@ from perdure.state.ops import Operations
 from perdure.state.paths import Path, pointer
 from perdure.state.schema import StateSchema
 from perdure.state.taxonomy import FailureClass, PatchRejected
-from perdure.types import JSON
 
 PatchMode: TypeAlias = Literal["merge", "ops", "rewrite"]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from perdure.types import JSON
+from perdure.core.types import JSON
 
 Path: TypeAlias = tuple[str, ...]
 

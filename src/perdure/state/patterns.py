@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from perdure.errors import ConfigError
+from perdure.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from pydantic_core import SchemaValidator

@@ -5,8 +5,8 @@ What is constant comes first, so that a server can cache the longest prefix.
 
 from __future__ import annotations
 
+from perdure.core.types import Message
 from perdure.state.extract import answer_text
-from perdure.types import Message
 
 _QUOTED = 2_000
 """Characters of a rejected answer that are quoted; the middle of a longer one is left out."""

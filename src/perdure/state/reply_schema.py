@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from perdure.core.types import JSON
 from perdure.state.action import ActionGrammar
 from perdure.state.merge import REPLACE
 from perdure.state.nodes import Node, Nodes, type_of
 from perdure.state.patch import PatchMode
 from perdure.state.schema import StateSchema
-from perdure.types import JSON
 
 _KEPT = ("enum", "const", "minimum", "maximum", "minLength", "maxLength")
 _DEPTH = 8

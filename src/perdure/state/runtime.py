@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
-from perdure.errors import ConfigError
+from perdure.core.errors import ConfigError
+from perdure.core.types import JSON
 from perdure.state.action import ActionGrammar, TextActions
 from perdure.state.contract import contract
 from perdure.state.guards import Guards
@@ -15,7 +16,6 @@ from perdure.state.patch import PatchLimits, PatchMode, PatchPipeline, Proposal,
 from perdure.state.reply_schema import reply_schema
 from perdure.state.schema import StateSchema
 from perdure.state.taxonomy import Failure, FailureClass, PatchRejected, count_failures
-from perdure.types import JSON
 
 CommitMode: TypeAlias = Literal["on_accept", "paper"]
 

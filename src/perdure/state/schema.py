@@ -6,7 +6,8 @@ import json
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from perdure.errors import ConfigError
+from perdure.core.errors import ConfigError
+from perdure.core.types import JSON
 from perdure.state.changes import dropped_keys
 from perdure.state.merge import LIST_POLICIES, ListPolicy
 from perdure.state.nodes import ANYTHING, Node, Nodes, type_of
@@ -15,7 +16,6 @@ from perdure.state.schema_check import read_json_schema
 from perdure.state.schema_file import load_schema_file
 from perdure.state.taxonomy import FailureClass, PatchRejected
 from perdure.state.validation import Misfit, first_error
-from perdure.types import JSON
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 
-from perdure.errors import ConfigError
+from perdure.core.errors import ConfigError
+from perdure.core.types import JSON
 from perdure.state.merge import LIST_POLICIES
 from perdure.state.nodes import TYPE_NAMES, Node
 from perdure.state.patterns import check_pattern
 from perdure.state.validation import ANNOTATIONS, APPLIED, LIMITS
-from perdure.types import JSON
 
 _DEEPEST = 64
 """Levels of sub-schemas."""

@@ -8,7 +8,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
-from perdure.errors import ConfigError
+from perdure.core.errors import ConfigError
 
 
 def load_schema_file(reference: str) -> Any:

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from perdure.core.types import JSON
 from perdure.state.changes import diff
 from perdure.state.paths import Path
-from perdure.types import JSON
 
 _MESSAGE_LIMIT = 400
 

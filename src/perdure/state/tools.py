@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, get_type_hints
 
-from perdure.errors import ConfigError
+from perdure.core.errors import ConfigError
+from perdure.core.types import JSON
 from perdure.state.nodes import Node
 from perdure.state.taxonomy import FailureClass, PatchRejected
-from perdure.types import JSON
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from perdure.core.types import JSON
 from perdure.state.changes import same
 from perdure.state.nodes import Node, Nodes, json_type, type_of
 from perdure.state.paths import Path, pointer
 from perdure.state.patterns import matches
-from perdure.types import JSON
 
 ANNOTATIONS = {
     "$schema", "$id", "$defs", "definitions", "title", "description", "default", "examples", "merge",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
-from perdure.errors import ConfigError
-from perdure.model import LanguageModel
-from perdure.types import JSON, Message
+from perdure.core.errors import ConfigError
+from perdure.core.model import LanguageModel
+from perdure.core.types import JSON, Message
 
 BudgetKind: TypeAlias = Literal["whole_prompt", "history_only"]
 """What the budget covers: the prompt as a whole, or what it shows beyond its fixed part."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from perdure.agent import Absorbed, ContextView
-from perdure.environment import Opening
-from perdure.types import JSON, Message, Observation
+from perdure.core.agent import Absorbed, ContextView
+from perdure.core.environment import Opening
+from perdure.core.types import JSON, Message, Observation
 
 
 class FullHistory:

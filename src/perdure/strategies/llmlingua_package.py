@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from typing import Any
 
-from perdure.errors import MissingExtra
+from perdure.core.errors import MissingExtra
 
 _TARGETS = (1.0, 0.8, 0.6, 0.4)
 """Shares of the room that are asked for in turn: the package counts with a tokenizer of its own."""

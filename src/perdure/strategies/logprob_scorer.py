@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from perdure.errors import ConfigError, ModelError
-from perdure.model import LanguageModel
-from perdure.types import Completion, Message, Request, Sampling
+from perdure.core.errors import ConfigError, ModelError
+from perdure.core.model import LanguageModel
+from perdure.core.types import Completion, Message, Request, Sampling
 
 _ALTERNATIVES = 20
 _CONTEXT = 2_000

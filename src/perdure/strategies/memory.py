@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from perdure.agent import Absorbed, ContextView
-from perdure.environment import Opening
-from perdure.model import LanguageModel
+from perdure.core.agent import Absorbed, ContextView
+from perdure.core.environment import Opening
+from perdure.core.model import LanguageModel
+from perdure.core.types import JSON, Message, Observation
 from perdure.strategies.running_summary import SUMMARY_HEADING, RunningSummary
 from perdure.strategies.window import windowed
-from perdure.types import JSON, Message, Observation
 
 
 class Memory:

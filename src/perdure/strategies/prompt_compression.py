@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
-from perdure.agent import Absorbed, ContextView
-from perdure.environment import Opening
-from perdure.errors import ConfigError
-from perdure.model import LanguageModel
+from perdure.core.agent import Absorbed, ContextView
+from perdure.core.environment import Opening
+from perdure.core.errors import ConfigError
+from perdure.core.model import LanguageModel
+from perdure.core.types import JSON, Message, Observation
 from perdure.strategies.budget import Budget, BudgetKind
 from perdure.strategies.llmlingua_package import LLMLinguaPackage
 from perdure.strategies.logprob_scorer import LogprobScorer
@@ -16,7 +17,6 @@ from perdure.strategies.ngram_scorer import NGramScorer
 from perdure.strategies.perplexity_pruning import ScoredTurn, Scorer, filter_turns, prune
 from perdure.strategies.turn_pieces import most_pieces, turn_pieces
 from perdure.strategies.window import cut_to_fit, windowed
-from perdure.types import JSON, Message, Observation
 
 ScorerName: TypeAlias = Literal["ngram", "model", "llmlingua"]
 

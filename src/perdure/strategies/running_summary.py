@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from perdure.environment import Opening
-from perdure.errors import ConfigError, ModelError
-from perdure.model import LanguageModel
-from perdure.summary_prompt import Turn, summary_request
-from perdure.types import JSON, Message, Observation, Request, Sampling
+from perdure.core.environment import Opening
+from perdure.core.errors import ConfigError, ModelError
+from perdure.core.model import LanguageModel
+from perdure.core.types import JSON, Message, Observation, Request, Sampling
+from perdure.strategies.summary_prompt import Turn, summary_request
 
 SUMMARY_HEADING = "What happened before, in short:\n"
 """Stands above the summary in a prompt."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from perdure.agent import Absorbed, ContextView
-from perdure.environment import Opening
-from perdure.errors import ConfigError
-from perdure.model import LanguageModel
+from perdure.core.agent import Absorbed, ContextView
+from perdure.core.environment import Opening
+from perdure.core.errors import ConfigError
+from perdure.core.model import LanguageModel
+from perdure.core.types import JSON, Message, Observation
 from perdure.strategies.budget import Budget, BudgetKind
 from perdure.strategies.window import largest_fitting, windowed
-from perdure.types import JSON, Message, Observation
 
 
 class SlidingWindow:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Literal, NoReturn, TypeAlias
 
-from perdure.types import JSON
+from perdure.core.types import JSON
 
 MergeMode: TypeAlias = Literal["last_value", "deep"]
 """Per top-level key the last value, or object by object at every depth."""

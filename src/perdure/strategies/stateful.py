@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from perdure.agent import Absorbed, ContextView
-from perdure.environment import Opening
+from perdure.core.agent import Absorbed, ContextView
+from perdure.core.environment import Opening
+from perdure.core.types import JSON, Message, Observation
 from perdure.state.contract import describe_fields
 from perdure.state.schema import StateSchema
 from perdure.strategies.state_update import MARK, BadUpdate, MergeMode, merged, split_update
 from perdure.strategies.window import rejections
-from perdure.types import JSON, Message, Observation
 
 StatePosition: TypeAlias = Literal["first", "last"]
 """Before the history, as in the paper, or after it, where the history stays a prefix that can be cached."""

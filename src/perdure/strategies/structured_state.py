@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from perdure.agent import Absorbed, ContextView
-from perdure.environment import Opening
-from perdure.errors import ConfigError
+from perdure.core.agent import Absorbed, ContextView
+from perdure.core.environment import Opening
+from perdure.core.errors import ConfigError
+from perdure.core.types import JSON, Message, Observation
 from perdure.state.action import TextActions
 from perdure.state.guards import Guards
 from perdure.state.patch import PatchLimits, PatchMode
@@ -16,7 +17,6 @@ from perdure.state.prompt import correction, step_message, system_message
 from perdure.state.runtime import CommitMode, StateRuntime
 from perdure.state.schema import StateSchema
 from perdure.state.taxonomy import Failure
-from perdure.types import JSON, Message, Observation
 
 
 class StructuredState:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from itertools import pairwise
 
-from perdure.agent import ContextView
-from perdure.session import Rejected
-from perdure.types import Message
+from perdure.core.agent import ContextView
+from perdure.core.session import Rejected
+from perdure.core.types import Message
 
 
 def windowed(view: ContextView, *, played: int, shown: int, note: str = "") -> list[Message]:

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import perdure
-from perdure.environment import Environment
+from perdure.core.environment import Environment
+from perdure.core.types import Evaluation, EvaluationOutcome, Observation
 from perdure.environments import counter
 from perdure.environments.counter import CounterEnvironment, normal_form, normalise
 from perdure.environments.counter.actions import CounterAction, parse_action
 from perdure.environments.counter.tasks import make_tasks
-from perdure.types import Evaluation, EvaluationOutcome, Observation
 
 CONTRACT = {
     "name",

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from perdure.agent import ContextView
+from perdure.core.agent import ContextView
+from perdure.core.errors import ConfigError
+from perdure.core.session import Session
 from perdure.environments.database import DatabaseEnvironment, build_oracle
 from perdure.environments.database.agentbench import published_entry
 from perdure.environments.database.scoring import answer_is_right
 from perdure.environments.database.sqlite.engine import SqliteEngine
 from perdure.environments.database.tasks import load_tasks
-from perdure.errors import ConfigError
-from perdure.session import Session
 
 DBBENCH = Path(__file__).parents[4] / "shared" / "data" / "agentbench" / "dbbench"
 ALLOWED = 2 / 240

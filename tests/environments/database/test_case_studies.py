@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
+from perdure.core.types import EvaluationOutcome, SessionStatus
 from perdure.environments.database import DatabaseEnvironment
 from perdure.environments.database.engine import Column, Table
 from perdure.environments.database.prompts import NO_SQL_BLOCK, SEVERAL_STATEMENTS
 from perdure.environments.database.sqlite.engine import SqliteEngine
-from perdure.types import EvaluationOutcome, SessionStatus
 
 LIMIT_SLIP = (
     "SELECT policy_id, holder_name, policy_type FROM insurance_policies ORDER BY effective_date DESC "

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perdure.agent import ContextView
+from perdure.core.agent import ContextView
+from perdure.core.session import Session, SessionRecord
+from perdure.core.types import Evaluation, EvaluationOutcome, Observation, SessionStatus
 from perdure.environments import database
 from perdure.environments.database import DO_NOTHING, DatabaseEnvironment, build_oracle
 from perdure.environments.database.prompts import SEVERAL_STATEMENTS
-from perdure.session import Session, SessionRecord
-from perdure.types import Evaluation, EvaluationOutcome, Observation, SessionStatus
 
 CONTRACT = {
     "name",

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.lab_database_fidelity import misses
-from perdure.agent import ContextView
+from perdure.core.agent import ContextView
+from perdure.core.session import Session
 from perdure.environments.database import DatabaseEnvironment, build_oracle
 from perdure.environments.database.sqlite.filesort import filesort
-from perdure.session import Session
 
 LAZY_SUBQUERY = "424"
 """MySQL evaluates this task's subquery only after it has deleted rows; its published hash depends on that."""

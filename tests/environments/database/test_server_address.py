@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from perdure.core.errors import ConfigError, EnvironmentUnavailable
 from perdure.environments.database import DatabaseEnvironment
 from perdure.environments.database.server.address import PASSWORD_VARIABLE, parse_url
 from perdure.environments.database.server.container import MysqlContainer
-from perdure.errors import ConfigError, EnvironmentUnavailable
 
 
 def test_a_url_names_account_and_place(monkeypatch: pytest.MonkeyPatch) -> None:

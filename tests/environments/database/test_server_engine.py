@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 
 from perdure.conformance.sql_engines import MAKERS, SHOP
+from perdure.core.errors import EnvironmentUnavailable, MissingExtra
 from perdure.environments.database import DatabaseEnvironment
 from perdure.environments.database.engine import Column, Table
 from perdure.environments.database.server.address import Address
 from perdure.environments.database.server.engine import ServerEngine
 from perdure.environments.database.server.link import Link
 from perdure.environments.database.server.mariadb import MariadbServer
-from perdure.errors import EnvironmentUnavailable, MissingExtra
 
 
 @pytest.fixture(scope="module")

@@ -10,11 +10,11 @@ import pytest
 
 from benchmarks.lab_database_fidelity import same_answer
 from perdure.conformance.sql_engines import CHECKS, check_engine
+from perdure.core.errors import EnvironmentUnavailable, MissingExtra
 from perdure.environments.database.engine import SqlEngine
 from perdure.environments.database.engines import EngineName, open_engine
 from perdure.environments.database.scoring import orders_its_result, same_rows
 from perdure.environments.database.tasks import DatabaseTask, load_tasks
-from perdure.errors import EnvironmentUnavailable, MissingExtra
 
 
 @pytest.fixture(scope="module", params=["sqlite", "mariadb", "docker"])

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from perdure.core.errors import ConfigError
 from perdure.environments.database.skills import SKILLS
 from perdure.environments.database.tasks import load_tasks
-from perdure.errors import ConfigError
 
 ENTRY: dict[str, Any] = {
     "instruction": "Raise every price under 5 by 1.",

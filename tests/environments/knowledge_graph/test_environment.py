@@ -6,17 +6,17 @@ from typing import Any
 import pytest
 
 import perdure
-from perdure.companions import companions_of
+from perdure.conformance.companions import companions_of
 from perdure.conformance.environments import check_environment
+from perdure.core.errors import ConfigError
+from perdure.core.session import SessionRecord
+from perdure.core.types import EvaluationOutcome, SessionStatus
 from perdure.environments.knowledge_graph import DO_NOTHING, MAX_INTERACTIONS, KnowledgeGraphEnvironment
 from perdure.environments.knowledge_graph.actions import ARITY
 from perdure.environments.knowledge_graph.scoring import f1_score, grade
 from perdure.environments.knowledge_graph.tasks import load_tasks
 from perdure.environments.knowledge_graph.world import SHIPPED_GRAPH, SHIPPED_TASKS
-from perdure.errors import ConfigError
-from perdure.registry import load_plugin
-from perdure.session import SessionRecord
-from perdure.types import EvaluationOutcome, SessionStatus
+from perdure.experiment.registry import load_plugin
 from tests.environments.knowledge_graph.graphs import write_towns
 
 TASKS = load_tasks(SHIPPED_TASKS)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from perdure.core.types import EvaluationOutcome, Observation, SessionStatus
 from perdure.environments.knowledge_graph.environment import KnowledgeGraphEnvironment
 from perdure.environments.knowledge_graph.interpreter import (
     LARGEST_PROGRAM,
@@ -13,7 +14,6 @@ from perdure.environments.knowledge_graph.interpreter import (
     Refused,
 )
 from perdure.environments.knowledge_graph.oxigraph_store import OxigraphStore
-from perdure.types import EvaluationOutcome, Observation, SessionStatus
 from tests.environments.knowledge_graph.graphs import TOWN_ONTOLOGY, play, write_towns
 
 

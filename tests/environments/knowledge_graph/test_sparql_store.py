@@ -9,6 +9,7 @@ from urllib.parse import parse_qs
 
 import pytest
 
+from perdure.core.errors import ConfigError, EnvironmentUnavailable
 from perdure.environments.knowledge_graph.environment import KnowledgeGraphEnvironment
 from perdure.environments.knowledge_graph.oxigraph_store import OxigraphStore
 from perdure.environments.knowledge_graph.programs import (
@@ -21,7 +22,6 @@ from perdure.environments.knowledge_graph.sparql_store import SparqlStore
 from perdure.environments.knowledge_graph.tasks import load_tasks
 from perdure.environments.knowledge_graph.triple_store import QueryRefused
 from perdure.environments.knowledge_graph.world import SHIPPED_GRAPH, SHIPPED_ONTOLOGY, SHIPPED_TASKS
-from perdure.errors import ConfigError, EnvironmentUnavailable
 from tests.environments.knowledge_graph.virtuoso_server import free_port
 
 PROGRAM = parse_program("(JOIN (R a.b.c) m.0)")

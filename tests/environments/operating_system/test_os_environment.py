@@ -13,15 +13,15 @@ from typing import Any
 import pytest
 
 from benchmarks.lab_os_fidelity import play_all
-from perdure.companions import companions_of
+from perdure.conformance.companions import companions_of
 from perdure.conformance.environments import check_environment
+from perdure.core.errors import ConfigError, EnvironmentUnavailable
+from perdure.core.session import SessionRecord
+from perdure.core.types import EvaluationOutcome, SessionStatus
 from perdure.environments.operating_system import DO_NOTHING, OperatingSystemEnvironment, build_oracle
 from perdure.environments.operating_system.tasks import load_tasks
-from perdure.errors import ConfigError, EnvironmentUnavailable
-from perdure.registry import load_plugin
-from perdure.sandbox import Sandbox
-from perdure.session import SessionRecord
-from perdure.types import EvaluationOutcome, SessionStatus
+from perdure.experiment.registry import load_plugin
+from perdure.sandboxes.sandbox import Sandbox
 from tests.environments.operating_system.test_os_tasks import (
     AGENTBENCH,
     PUBLISHED,

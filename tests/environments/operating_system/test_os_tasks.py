@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from perdure.core.errors import ConfigError
 from perdure.environments.operating_system.actions import Bash, parse_action
 from perdure.environments.operating_system.oracle import build_oracle
 from perdure.environments.operating_system.tasks import SKILLS, load_tasks
-from perdure.errors import ConfigError
 
 SHARED = Path(__file__).parents[4] / "shared" / "data"
 PUBLISHED = SHARED / "lifelongagentbench" / "os_interaction.json"
@@ -130,11 +130,11 @@ def test_every_published_task_loads() -> None:
 
 @needs_published
 def test_every_published_ground_truth_survives_the_action_grammar() -> None:
-    from perdure.agent import ContextView
-    from perdure.environment import Opening
-    from perdure.history import InteractionHistory
-    from perdure.session import Session
-    from perdure.types import Observation
+    from perdure.core.agent import ContextView
+    from perdure.core.environment import Opening
+    from perdure.core.history import InteractionHistory
+    from perdure.core.session import Session
+    from perdure.core.types import Observation
 
     oracle = build_oracle(tasks=PUBLISHED)
     view = ContextView("", "", (), ())

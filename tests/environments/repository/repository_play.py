@@ -7,12 +7,12 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from perdure.agent import Agent, ContextView
-from perdure.environment import Environment
+from perdure.core.agent import Agent, ContextView
+from perdure.core.environment import Environment
+from perdure.core.session import Session
+from perdure.core.types import JSON, Evaluation, Message, Observation
 from perdure.environments import repository
 from perdure.environments.repository import RepositoryEnvironment, perfect_reader, perfect_summary
-from perdure.session import Session
-from perdure.types import JSON, Evaluation, Message, Observation
 
 Reader = Callable[[list[Message]], str]
 

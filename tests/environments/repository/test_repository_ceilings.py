@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from perdure.core.types import EvaluationOutcome, Message, Observation
 from perdure.environments.repository import (
     RepositoryEnvironment,
     normal_form,
@@ -21,7 +22,6 @@ from perdure.environments.repository import (
 from perdure.environments.repository.oracle import RepositoryOracle
 from perdure.environments.repository.parameters import Drift, Verbs
 from perdure.environments.repository.state import RepositoryState
-from perdure.types import EvaluationOutcome, Message, Observation
 from tests.environments.repository.repository_play import (
     oracle_verdicts,
     play_agent,

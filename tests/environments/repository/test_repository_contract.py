@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.companions import companions_of
+from perdure.conformance.companions import companions_of
 from perdure.conformance.environments import check_environment
+from perdure.core.session import SessionRecord, SessionStatus
 from perdure.environments import repository
 from perdure.environments.repository import RepositoryEnvironment, normal_form
 from perdure.environments.repository.actions import ACTION_PATTERN, VERBS, RepositoryAction, parse_action
 from perdure.environments.repository.parameters import Verbs
-from perdure.registry import load_plugin
-from perdure.session import SessionRecord, SessionStatus
+from perdure.experiment.registry import load_plugin
 from tests.environments.repository.repository_play import oracle_verdicts
 
 

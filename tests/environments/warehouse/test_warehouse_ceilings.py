@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from perdure.core.types import EvaluationOutcome, Message, Observation
 from perdure.environments.warehouse import WarehouseEnvironment, perfect_reader, state_fidelity, true_states
 from perdure.environments.warehouse.oracle import WarehouseOracle
 from perdure.environments.warehouse.parameters import Drift, Profile, Tier
 from perdure.environments.warehouse.state import ForesightedState, WarehouseState
-from perdure.types import EvaluationOutcome, Message, Observation
 from tests.environments.warehouse.warehouse_play import (
     oracle_verdicts,
     play_agent,

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.companions import companions_of
+from perdure.conformance.companions import companions_of
 from perdure.conformance.environments import check_environment
+from perdure.core.session import SessionRecord, SessionStatus
 from perdure.environments import warehouse
 from perdure.environments.warehouse import WarehouseEnvironment, normal_form
 from perdure.environments.warehouse.actions import ACTION_PATTERN, WarehouseAction, parse_action
-from perdure.registry import load_plugin
-from perdure.session import SessionRecord, SessionStatus
+from perdure.experiment.registry import load_plugin
 from tests.environments.warehouse.warehouse_play import oracle_for, oracle_verdicts, play_agent
 
 

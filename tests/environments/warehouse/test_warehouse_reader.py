@@ -8,9 +8,9 @@ from typing import Literal
 from hypothesis import given
 from hypothesis import strategies as st
 
+from perdure.core.types import JSON, Message
+from perdure.environments.skillexec.prompt_reading import merge_patch
 from perdure.environments.warehouse import WarehouseEnvironment, normal_form, perfect_reader, perfect_summary
-from perdure.prompt_reading import merge_patch
-from perdure.types import JSON, Message
 from tests.environments.warehouse.warehouse_play import merged
 
 INSTRUCTIONS = Message("system", WarehouseEnvironment().instructions)

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from perdure.core.errors import EnvironmentUnavailable
 from perdure.environments.database.engine import Column, SqlEngine, SqlReply, Table
 from perdure.environments.database.skills import SKILLS, label_skills
 from perdure.environments.database.sqlite.engine import SqliteEngine
-from perdure.errors import EnvironmentUnavailable
 from perdure.pipelines.database.catalogue import SCENARIOS
 from perdure.pipelines.database.draft import Draft
 from perdure.pipelines.database.mutation import compose_mutation

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from perdure.environment import Environment, Opening
+from perdure.core.environment import Environment, Opening
+from perdure.core.history import HistoryFactory
+from perdure.core.session import SessionRecord
+from perdure.core.types import Evaluation, Observation
 from perdure.environments.counter.actions import CounterAction, parse_action
 from perdure.environments.counter.prompts import INSTRUCTIONS
 from perdure.environments.counter.scoring import grade
 from perdure.environments.counter.tasks import CounterTask, make_tasks
-from perdure.history import HistoryFactory
 from perdure.metrics.skills import skill_metrics
-from perdure.session import SessionRecord
-from perdure.types import Evaluation, Observation
 
 MAX_INTERACTIONS = 8
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from perdure.agent import Agent, ContextView
-from perdure.environment import Opening
+from perdure.core.agent import Agent, ContextView
+from perdure.core.environment import Opening
+from perdure.core.session import Session
+from perdure.core.types import Observation
 from perdure.environments.counter.actions import LARGEST_STEP
-from perdure.session import Session
-from perdure.types import Observation
 
 
 class CounterOracle(Agent):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from perdure.core.types import Evaluation, EvaluationOutcome
 from perdure.environments.counter.tasks import CounterTask
-from perdure.types import Evaluation, EvaluationOutcome
 
 
 def grade(task: CounterTask, value: int) -> Evaluation:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from perdure.types import JSON
+from perdure.core.types import JSON
 
 STATE_SCHEMA: Mapping[str, JSON] = {
     "type": "object",

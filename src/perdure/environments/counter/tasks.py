@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from perdure.core.randomness import keyed_random
+from perdure.core.types import Task
 from perdure.environments.counter.prompts import GOAL
-from perdure.randomness import keyed_random
-from perdure.types import Task
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from perdure.environment import Environment, Opening
+from perdure.core.environment import Environment, Opening
+from perdure.core.history import HistoryFactory
+from perdure.core.session import SessionRecord
+from perdure.core.types import Evaluation, EvaluationOutcome, Observation, SessionStatus
 from perdure.environments.database.actions import Answer, Invalid, Operation, parse_action
 from perdure.environments.database.engine import Row, SqlEngine
 from perdure.environments.database.engines import ENGINES, EngineName, open_engine
@@ -22,10 +25,7 @@ from perdure.environments.database.prompts import (
 from perdure.environments.database.scoring import answer_is_right, orders_its_result, same_rows
 from perdure.environments.database.server.address import PASSWORD_VARIABLE, parse_url
 from perdure.environments.database.tasks import DatabaseTask, load_tasks
-from perdure.history import HistoryFactory
 from perdure.metrics.skills import skill_metrics
-from perdure.session import SessionRecord
-from perdure.types import Evaluation, EvaluationOutcome, Observation, SessionStatus
 
 MAX_INTERACTIONS = 3
 DIFFICULTY = "0"

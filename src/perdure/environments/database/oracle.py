@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from perdure.agent import Agent, ContextView
-from perdure.environment import Opening
+from perdure.core.agent import Agent, ContextView
+from perdure.core.environment import Opening
+from perdure.core.session import Session
+from perdure.core.types import Observation
 from perdure.environments.database.tasks import TaskSet, load_tasks
-from perdure.session import Session
-from perdure.types import Observation
 
 
 class OracleAgent(Agent):

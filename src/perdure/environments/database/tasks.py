@@ -11,10 +11,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from perdure.core.errors import ConfigError
+from perdure.core.types import JSON, Task
 from perdure.environments.database.agentbench import is_agentbench, published_entry
 from perdure.environments.database.engine import Column, Row, Table
-from perdure.errors import ConfigError
-from perdure.types import JSON, Task
 
 SHIPPED = "the shipped tasks"
 _SCALARS = (str, int, float, type(None))

@@ -7,7 +7,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Literal
 
-from perdure.environment import Environment, Opening
+from perdure.core.environment import Environment, Opening
+from perdure.core.errors import ConfigError
+from perdure.core.history import HistoryFactory
+from perdure.core.session import SessionRecord
+from perdure.core.types import Evaluation, Observation, SessionStatus
 from perdure.environments.knowledge_graph.actions import NO_ACTION, Call, FinalAnswer, parse_action
 from perdure.environments.knowledge_graph.interpreter import Interpreter, RangeUnknown, Refused
 from perdure.environments.knowledge_graph.names import FREEBASE, Names
@@ -22,11 +26,7 @@ from perdure.environments.knowledge_graph.scoring import grade
 from perdure.environments.knowledge_graph.tasks import KnowledgeGraphTask, load_tasks
 from perdure.environments.knowledge_graph.triple_store import QueryRefused, TripleStore
 from perdure.environments.knowledge_graph.world import SHIPPED_GRAPH, SHIPPED_ONTOLOGY, SHIPPED_TASKS
-from perdure.errors import ConfigError
-from perdure.history import HistoryFactory
 from perdure.metrics.skills import skill_metrics
-from perdure.session import SessionRecord
-from perdure.types import Evaluation, Observation, SessionStatus
 
 MAX_INTERACTIONS = 15
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from perdure.agent import Agent, ContextView
-from perdure.environment import Opening
+from perdure.core.agent import Agent, ContextView
+from perdure.core.environment import Opening
+from perdure.core.session import Session
+from perdure.core.types import Observation
 from perdure.environments.knowledge_graph.actions import DO_NOTHING
 from perdure.environments.knowledge_graph.tasks import load_tasks
 from perdure.environments.knowledge_graph.world import SHIPPED_TASKS
-from perdure.session import Session
-from perdure.types import Observation
 
 _VARIABLE = re.compile(r": variable (#[0-9]+), ")
 

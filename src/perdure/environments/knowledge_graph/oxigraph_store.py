@@ -12,13 +12,13 @@ from collections.abc import Iterable, Iterator, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from perdure.core.errors import MissingExtra
 from perdure.environments.knowledge_graph.literals import Rank, rank
 from perdure.environments.knowledge_graph.names import Names, is_foreign, literal_text
 from perdure.environments.knowledge_graph.programs import And, Count, Entity, Join, Program, Superlative
 from perdure.environments.knowledge_graph.queries import PREDICATES
 from perdure.environments.knowledge_graph.triple_files import Row, is_ntriples, open_bytes, read_columns
 from perdure.environments.knowledge_graph.triple_store import QueryRefused, TripleStore
-from perdure.errors import MissingExtra
 
 if TYPE_CHECKING:
     from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Triple

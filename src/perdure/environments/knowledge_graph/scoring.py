@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from perdure.types import Evaluation, EvaluationOutcome
+from perdure.core.types import Evaluation, EvaluationOutcome
 
 
 def grade(gold: Set[str], answer: Set[str] | None) -> Evaluation:

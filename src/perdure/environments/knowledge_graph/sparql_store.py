@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 
 import httpx
 
+from perdure.core.errors import EnvironmentUnavailable
+from perdure.core.types import JSON
 from perdure.environments.knowledge_graph.names import Names, literal_text
 from perdure.environments.knowledge_graph.programs import Program
 from perdure.environments.knowledge_graph.queries import (
@@ -17,8 +19,6 @@ from perdure.environments.knowledge_graph.queries import (
     values_query,
 )
 from perdure.environments.knowledge_graph.triple_store import QueryRefused, TripleStore
-from perdure.errors import EnvironmentUnavailable
-from perdure.types import JSON
 
 _LARGEST_ANSWER = 256_000_000
 """Bytes of one result."""

@@ -17,9 +17,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from perdure.core.types import JSON, Task
 from perdure.environments.knowledge_graph.actions import ARITY
 from perdure.environments.knowledge_graph.world import SHIPPED_TASKS
-from perdure.types import JSON, Task
 
 
 @dataclass(frozen=True)

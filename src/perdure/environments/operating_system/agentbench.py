@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 
+from perdure.core.errors import ConfigError
+from perdure.core.types import JSON
 from perdure.environments.operating_system.answers import CHECKERS
 from perdure.environments.operating_system.tasks import Check, OsTask, Script, TaskSet
-from perdure.errors import ConfigError
-from perdure.types import JSON
 
 _SCRIPT_FOLDERS = ("", "scripts", "../scripts")
 

@@ -12,8 +12,8 @@ from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import Any, Literal
 
+from perdure.core.errors import MissingExtra
 from perdure.environments.operating_system.tasks import SKILLS
-from perdure.errors import MissingExtra
 
 PAPER_COMMANDS = frozenset(SKILLS)
 """The preset "paper": the 29 commands of the published tasks' skills."""

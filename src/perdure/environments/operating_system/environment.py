@@ -6,20 +6,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from perdure.environment import Environment, Opening
+from perdure.core.environment import Environment, Opening
+from perdure.core.errors import ConfigError, EnvironmentUnavailable
+from perdure.core.history import HistoryFactory
+from perdure.core.session import SessionRecord
+from perdure.core.types import Evaluation, EvaluationOutcome, Observation, SessionStatus
 from perdure.environments.operating_system.actions import Answer, Bash, Finish, Invalid, parse_action
 from perdure.environments.operating_system.allowed_commands import allowed_set, forbidden
 from perdure.environments.operating_system.machines import SandboxName, ShellName, machine_maker
 from perdure.environments.operating_system.prompts import describe, instructions, refusal
 from perdure.environments.operating_system.scoring import command_line, grade
 from perdure.environments.operating_system.tasks import OsTask, load_tasks
-from perdure.errors import ConfigError, EnvironmentUnavailable
-from perdure.history import HistoryFactory
 from perdure.metrics.skills import skill_metrics
-from perdure.sandbox import Sandbox
 from perdure.sandboxes.limits import LONGEST_SECONDS
-from perdure.session import SessionRecord
-from perdure.types import Evaluation, EvaluationOutcome, Observation, SessionStatus
+from perdure.sandboxes.sandbox import Sandbox
 
 MAX_INTERACTIONS = 5
 

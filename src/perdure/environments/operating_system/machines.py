@@ -6,7 +6,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Literal, TypeAlias, get_args
 
-from perdure.sandbox import Sandbox
+from perdure.sandboxes.sandbox import Sandbox
 
 SandboxName: TypeAlias = Literal["bubblewrap", "docker", "podman"]
 ShellName: TypeAlias = Literal["fresh", "persistent"]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from perdure.agent import Agent, ContextView
-from perdure.environment import Opening
+from perdure.core.agent import Agent, ContextView
+from perdure.core.environment import Opening
+from perdure.core.session import Session
+from perdure.core.types import Observation
 from perdure.environments.operating_system.prompts import OUTPUT
 from perdure.environments.operating_system.tasks import OsTask, TaskSet, load_tasks
-from perdure.session import Session
-from perdure.types import Observation
 
 
 class OracleAgent(Agent):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
+from perdure.core.types import Evaluation, EvaluationOutcome
 from perdure.environments.operating_system.answers import CHECKERS
 from perdure.environments.operating_system.tasks import OsTask, Script
-from perdure.sandbox import Sandbox
-from perdure.types import Evaluation, EvaluationOutcome
+from perdure.sandboxes.sandbox import Sandbox
 
 _MAX_OUTPUT = 1 << 20
 _STOPPED = 124

@@ -9,8 +9,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from perdure.errors import ConfigError
-from perdure.types import JSON, Task
+from perdure.core.errors import ConfigError
+from perdure.core.types import JSON, Task
 
 SHIPPED = Path(__file__).parent / "data" / "tasks.json"
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
+from perdure.core.types import JSON
 from perdure.environments.repository.actions import WAIT, RepositoryAction
 from perdure.environments.repository.events import Event, Kind, right_action
 from perdure.environments.repository.parameters import Verbs
@@ -21,7 +22,6 @@ from perdure.environments.repository.store import (
     Repository,
     read_state,
 )
-from perdure.types import JSON
 
 _REQUESTS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Event]], ...] = (
     (

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from random import Random
 from typing import Literal, TypeAlias
 
+from perdure.core.randomness import keyed_random
 from perdure.environments.repository.actions import RepositoryAction
 from perdure.environments.repository.events import Event, Kind
 from perdure.environments.repository.parameters import MOST_PROBES, Parameters
 from perdure.environments.repository.store import MAIN, Pull
 from perdure.environments.repository.world import LINES, World
-from perdure.randomness import keyed_random
 
 MOST_TOPICS = 5
 """Branches under way at a time."""

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from perdure.environment import Environment, Opening
+from perdure.core.environment import Environment, Opening
+from perdure.core.history import HistoryFactory
+from perdure.core.session import SessionRecord
+from perdure.core.types import JSON, Evaluation, Observation, text_digest
 from perdure.environments.repository.parameters import (
     LONGEST_HORIZON,
     Drift,
@@ -18,9 +21,6 @@ from perdure.environments.repository.prompts import instructions
 from perdure.environments.repository.scoring import repository_metrics
 from perdure.environments.repository.script import write_script
 from perdure.environments.repository.tasks import make_tasks
-from perdure.history import HistoryFactory
-from perdure.session import SessionRecord
-from perdure.types import JSON, Evaluation, Observation, text_digest
 
 MAX_INTERACTIONS = LONGEST_HORIZON + 1
 """More than any task has: the task itself ends after its last event."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from perdure.core.types import Message
 from perdure.environments.repository.belief import Belief, read_summary, summarise
 from perdure.environments.repository.parameters import Verbs
-from perdure.prompt_reading import (
+from perdure.environments.skillexec.prompt_reading import (
     Block,
     Marked,
     last_block,
@@ -15,7 +16,6 @@ from perdure.prompt_reading import (
     split_summary,
     write_reply,
 )
-from perdure.types import Message
 
 
 def perfect_reader(messages: Sequence[Message]) -> str:

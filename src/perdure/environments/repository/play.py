@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from perdure.core.types import Evaluation, Observation
 from perdure.environments.repository.actions import WAIT, RepositoryAction, parse_action
 from perdure.environments.repository.events import Event, Kind, right_action
 from perdure.environments.repository.noise import syslog
@@ -10,7 +11,6 @@ from perdure.environments.repository.scene import change_world, set_aside, take_
 from perdure.environments.repository.scoring import Tally
 from perdure.environments.repository.script import write_script
 from perdure.environments.repository.world import World
-from perdure.types import Evaluation, Observation
 
 
 class Play:

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from perdure.core.session import SessionRecord
+from perdure.core.types import JSON, Evaluation, EvaluationOutcome
 from perdure.environments.repository.events import Event, Kind
 from perdure.environments.repository.script import Script
 from perdure.environments.repository.world import World
 from perdure.metrics.skills import skill_metrics
-from perdure.session import SessionRecord
-from perdure.types import JSON, Evaluation, EvaluationOutcome
 
 _MEANS = (
     "score",

@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from random import Random
 
+from perdure.core.randomness import keyed_random
 from perdure.environments.repository.actions import WAIT
 from perdure.environments.repository.candidates import CHATTER, Draft, candidates
 from perdure.environments.repository.drift import drift_events, is_ready, lead_event
 from perdure.environments.repository.events import REMEMBERING, Event, Kind, right_action
 from perdure.environments.repository.parameters import LEAD, Parameters
 from perdure.environments.repository.scene import change_world, set_aside, take_place
-from perdure.randomness import keyed_random
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, TypeAlias
 
-from perdure.types import JSON
+from perdure.core.types import JSON
 
 ROOT = "c_0"
 MAIN = "main"

@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
+from perdure.core.types import JSON, text_digest
 from perdure.environments.warehouse.actions import WarehouseAction, parse_action
 from perdure.environments.warehouse.parameters import Placement
 from perdure.environments.warehouse.world import shelf_name
-from perdure.types import JSON, text_digest
 
 _PAIR = re.compile(r"(shelf_[0-9]+) (item_[0-9]+)")
 _ITEM = re.compile(r"item_[0-9]+")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from perdure.core.randomness import keyed_random
 from perdure.environments.warehouse.parameters import Drift
 from perdure.environments.warehouse.script import Script
 from perdure.environments.warehouse.world import World, shelf_name
-from perdure.randomness import keyed_random
 
 
 def change_world(world: World, script: Script, seed: int, drift: Drift) -> str:

@@ -9,10 +9,10 @@ D_prime  held orders are cancelled before their release: the right answer to a r
 
 from __future__ import annotations
 
+from perdure.core.randomness import keyed_random
 from perdure.environments.warehouse.draft import Draft, chatter
 from perdure.environments.warehouse.events import Event, Kind, scored
 from perdure.environments.warehouse.parameters import LEAD
-from perdure.randomness import keyed_random
 
 AFFECTED = 6
 """Most items that an audit reshuffles."""

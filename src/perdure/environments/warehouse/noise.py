@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from perdure.core.randomness import keyed_random
 from perdure.environments.warehouse.parameters import Parameters
-from perdure.randomness import keyed_random
 
 HEADER = "Telemetry:"
 _BITS = 32

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from perdure.agent import Agent, ContextView
-from perdure.environment import Opening
+from perdure.core.agent import Agent, ContextView
+from perdure.core.environment import Opening
+from perdure.core.session import Session
+from perdure.core.types import Message, Observation
+from perdure.environments.skillexec.prompt_reading import read_messages
 from perdure.environments.warehouse.belief import Belief
 from perdure.environments.warehouse.parameters import Placement
 from perdure.environments.warehouse.perfect_reader import follow
-from perdure.prompt_reading import read_messages
-from perdure.session import Session
-from perdure.types import Message, Observation
 
 
 class WarehouseOracle(Agent):

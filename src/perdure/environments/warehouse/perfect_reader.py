@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from perdure.environments.warehouse.belief import Belief
-from perdure.environments.warehouse.parameters import Placement
-from perdure.prompt_reading import (
+from perdure.core.types import Message
+from perdure.environments.skillexec.prompt_reading import (
     Block,
     Marked,
     last_block,
@@ -16,7 +15,8 @@ from perdure.prompt_reading import (
     split_summary,
     write_reply,
 )
-from perdure.types import Message
+from perdure.environments.warehouse.belief import Belief
+from perdure.environments.warehouse.parameters import Placement
 
 _SHELVES = re.compile(r"warehouse with ([1-9][0-9]{0,5}) shelves")
 _ANY = "may use any empty shelf"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from perdure.core.randomness import keyed_random
+from perdure.core.types import Evaluation, Observation
 from perdure.environments.warehouse.actions import NO_OP, WarehouseAction, parse_action
 from perdure.environments.warehouse.change import change_world
 from perdure.environments.warehouse.events import Event, Kind
@@ -10,8 +12,6 @@ from perdure.environments.warehouse.parameters import Parameters
 from perdure.environments.warehouse.scoring import Tally, is_right
 from perdure.environments.warehouse.script import write_script
 from perdure.environments.warehouse.world import World, shelf_name
-from perdure.randomness import keyed_random
-from perdure.types import Evaluation, Observation
 
 
 class Play:

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from perdure.core.session import SessionRecord
+from perdure.core.types import JSON, Evaluation, EvaluationOutcome
 from perdure.environments.warehouse.actions import Verb, WarehouseAction
 from perdure.environments.warehouse.events import SCORED, Event, Kind
 from perdure.metrics.skills import skill_metrics
-from perdure.session import SessionRecord
-from perdure.types import JSON, Evaluation, EvaluationOutcome
 
 _RIGHT_VERB: Mapping[Kind, Verb] = {
     Kind.ARRIVAL: "Store",

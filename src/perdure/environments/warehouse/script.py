@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from random import Random
 
+from perdure.core.randomness import keyed_random
 from perdure.environments.warehouse.draft import Draft, chatter
 from perdure.environments.warehouse.drift import drift_events
 from perdure.environments.warehouse.events import Event, Kind, scored
@@ -18,7 +19,6 @@ from perdure.environments.warehouse.parameters import (
     RECEIVE_WEIGHT,
     Parameters,
 )
-from perdure.randomness import keyed_random
 
 TIER_RATE = 0.15
 OPEN_CLOSURES = 3

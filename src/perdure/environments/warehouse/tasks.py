@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from perdure.core.types import Task
 from perdure.environments.warehouse.parameters import PAGES, Parameters
 from perdure.environments.warehouse.prompts import GOAL
-from perdure.types import Task
 
 
 def make_tasks(count: int, seed: int, parameters: Parameters) -> dict[str, Task]:

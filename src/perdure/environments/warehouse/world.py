@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from hashlib import sha256
 from itertools import chain
 
+from perdure.core.types import JSON
 from perdure.environments.warehouse.actions import WarehouseAction
 from perdure.environments.warehouse.parameters import Placement
-from perdure.types import JSON
 
 
 def shelf_name(number: int) -> str:

@@ -15,9 +15,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
+from perdure.core.errors import EnvironmentUnavailable
+from perdure.core.randomness import keyed_random
+from perdure.core.types import JSON
 from perdure.environments.database.engine import Column, SqlEngine, Table
 from perdure.environments.database.skills import SKILLS
-from perdure.errors import EnvironmentUnavailable
 from perdure.pipelines.database.catalogue import SCENARIOS
 from perdure.pipelines.database.draft import Draft
 from perdure.pipelines.database.mutation import compose_mutation
@@ -26,8 +28,6 @@ from perdure.pipelines.database.scenarios import Scenario, Value
 from perdure.pipelines.database.select import compose_select
 from perdure.pipelines.database.verification import Verified, verify
 from perdure.pipelines.database.wording import Setting
-from perdure.randomness import keyed_random
-from perdure.types import JSON
 
 TASKS = 108
 LEAST_PER_SKILL = 5

@@ -19,9 +19,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from perdure.core.types import JSON
 from perdure.environments.knowledge_graph.conversion import to_actions
 from perdure.environments.knowledge_graph.programs import And, Entity, Join, Program
-from perdure.types import JSON
 
 _END = "<end>"
 

@@ -17,6 +17,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
 
+from perdure.core.randomness import keyed_random
+from perdure.core.types import JSON
 from perdure.environments.knowledge_graph.actions import ARITY, Call, parse_action
 from perdure.environments.knowledge_graph.conversion import to_actions
 from perdure.environments.knowledge_graph.environment import MAX_INTERACTIONS
@@ -28,8 +30,6 @@ from perdure.environments.knowledge_graph.triple_store import TripleStore
 from perdure.pipelines.knowledge_graph.questions import TEMPLATES, Template
 from perdure.pipelines.knowledge_graph.schema import inverses, roles, vocabulary
 from perdure.pipelines.knowledge_graph.world import World, make_world
-from perdure.randomness import keyed_random
-from perdure.types import JSON
 
 QUESTIONS_A_TEMPLATE = 3
 MOST_ANSWERS = 20

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
+from perdure.core.randomness import keyed_random
 from perdure.pipelines.knowledge_graph.names import (
     COLLECTIONS,
     FILM_GENRES,
@@ -16,7 +17,6 @@ from perdure.pipelines.knowledge_graph.names import (
     NameMaker,
 )
 from perdure.pipelines.knowledge_graph.schema import RELATIONS
-from perdure.randomness import keyed_random
 
 _INVERSE = {relation.name: relation.inverse for relation in RELATIONS}
 _DIGITS = "0123456789bcdfghjklmnpqrstvwxyz_"

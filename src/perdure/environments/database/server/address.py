@@ -7,7 +7,7 @@ import ssl
 from dataclasses import dataclass, field
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from perdure.errors import ConfigError
+from perdure.core.errors import ConfigError
 
 PASSWORD_VARIABLE = "PERDURE_DATABASE_PASSWORD"
 _SCHEMES = ("mysql", "mariadb")

@@ -10,7 +10,7 @@ import tempfile
 from hashlib import blake2b
 from pathlib import Path
 
-from perdure.errors import EnvironmentUnavailable, MissingExtra
+from perdure.core.errors import EnvironmentUnavailable, MissingExtra
 
 SERVER_OPTIONS = (
     "--no-defaults",

@@ -8,9 +8,9 @@ import sys
 import time
 from typing import Any
 
+from perdure.core.errors import EnvironmentUnavailable, MissingExtra
 from perdure.environments.database.server.address import Address
 from perdure.environments.database.server.link import MODE, Link, knock
-from perdure.errors import EnvironmentUnavailable, MissingExtra
 
 IMAGE = "mysql:8.4"
 _PORT = "3306/tcp"

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from perdure.core.errors import EnvironmentUnavailable
 from perdure.environments.database.engine import Row, SqlError, SqlReply, Table, five_digit_hash
 from perdure.environments.database.server.address import Address
 from perdure.environments.database.server.deadline import Deadline
@@ -18,7 +19,6 @@ from perdure.environments.database.server.link import (
     as_user,
     quoted,
 )
-from perdure.errors import EnvironmentUnavailable
 
 MAX_STATEMENT = 200_000
 """Longest statement in characters, as in the embedded engine."""

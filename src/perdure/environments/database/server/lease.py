@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import secrets
 
+from perdure.core.errors import EnvironmentUnavailable
 from perdure.environments.database.server.link import Link, StatementRefused, quoted
-from perdure.errors import EnvironmentUnavailable
 
 _REGISTRY = "perdure_leases"
 _DATABASE_EXISTS = 1007

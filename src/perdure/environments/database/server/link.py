@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from perdure.core.errors import EnvironmentUnavailable, MissingExtra
 from perdure.environments.database.engine import Row, SqlError
 from perdure.environments.database.server.address import Address
-from perdure.errors import EnvironmentUnavailable, MissingExtra
 
 MODE = (
     "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,"

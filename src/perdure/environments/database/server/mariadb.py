@@ -12,6 +12,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from perdure.core.errors import EnvironmentUnavailable
 from perdure.environments.database.server.address import Address
 from perdure.environments.database.server.bootstrap import (
     SERVER_OPTIONS,
@@ -20,7 +21,6 @@ from perdure.environments.database.server.bootstrap import (
     unprivileged_account,
 )
 from perdure.environments.database.server.link import MODE
-from perdure.errors import EnvironmentUnavailable
 
 _START_SECONDS = 60.0
 _MEMORY_BYTES = 1 << 30

@@ -1,0 +1,68 @@
+"""The environment contract: five methods, and nothing else is public (LifelongAgentBench B.1.3)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from perdure.core.history import HistoryFactory, InteractionHistory
+from perdure.core.session import SessionRecord
+from perdure.core.types import Evaluation, Observation
+
+__all__ = ["Environment", "Evaluation", "Observation", "Opening"]
+
+
+@dataclass(frozen=True)
+class Opening:
+    """What a reset returns: the goal g, the first observation O_0 and the history they open.
+
+    An observation whose status is `task_environment_error` says that this task's own set-up failed: the
+    session ends there, graded as the environment decides.
+    """
+
+    goal: str
+    observation: Observation
+    history: InteractionHistory
+
+
+class Environment(ABC):
+    """A world of tasks. It returns data; the controller moves the session.
+
+    One task is open at a time. `reset` while a task is open abandons it. Everything an agent may break is
+    restored by `complete` or by the next `reset`. A world that breaks (dead database, lost sandbox) raises
+    `EnvironmentUnavailable`; a bad action is an observation.
+    """
+
+    name: str
+    """Short name, recorded with every result."""
+    version: str
+    """Changes whenever results may change; covers the task data too (`1+<digest of the data>`)."""
+    instructions: str
+    """The immutable P of every strategy: what the world is and how to act in it."""
+    history_factory: HistoryFactory
+    """Makes opening histories; callbacks may edit it."""
+
+    @abstractmethod
+    def task_ids(self) -> Sequence[str]:
+        """Every task, in the order of its file. Ids only: ground truth never leaves the environment."""
+
+    @abstractmethod
+    def reset(self, task_id: str) -> Opening:
+        """Prepare s_0 of one task. Raises KeyError for an unknown id, EnvironmentUnavailable."""
+
+    @abstractmethod
+    def interact(self, action: str) -> Observation:
+        """Carry out one action of the open task. Never raises for a bad action."""
+
+    @abstractmethod
+    def complete(self) -> Evaluation:
+        """Grade the open task, whatever ended it, and restore the initial state."""
+
+    @abstractmethod
+    def calculate_metric(self, records: Iterable[SessionRecord]) -> Mapping[str, float]:
+        """Metrics over finished sessions, as flat `name -> number`; repeats of a task count as sessions."""
+
+    @abstractmethod
+    def release(self) -> None:
+        """Free everything. Idempotent."""

@@ -1,0 +1,245 @@
+"""One task being worked on: the only mutable data of the package, changed through its methods.
+
+States (LifelongAgentBench B.1.5, spec/legal transitions):
+
+    initial ──start──▶ running ──observe──▶ running
+       │                  ├──observe / finish──▶ completed, agent_validation_failed, task_limit_reached,
+       │                  │                      task_environment_error, task_unknown_error
+       │                  └──finish──▶ agent_context_limit, agent_out_of_memory, agent_unknown_error
+       └──finish──▶ task_environment_error, task_unknown_error, agent_* (a callback gave the task up)
+
+A terminal status never changes. Every session ends with exactly one outcome other than `unset`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from perdure.core.errors import IllegalTransition
+from perdure.core.types import JSON, Evaluation, EvaluationOutcome, Message, Observation, SessionStatus
+
+__all__ = [
+    "EvaluationOutcome",
+    "Interaction",
+    "PastSession",
+    "PastSessions",
+    "Rejected",
+    "Session",
+    "SessionRecord",
+    "SessionStatus",
+]
+
+_S = SessionStatus
+_LEGAL: Mapping[SessionStatus, frozenset[SessionStatus]] = {
+    _S.INITIAL: frozenset(
+        {
+            _S.RUNNING,
+            _S.TASK_ENVIRONMENT_ERROR,
+            _S.TASK_UNKNOWN_ERROR,
+            _S.AGENT_CONTEXT_LIMIT,
+            _S.AGENT_OUT_OF_MEMORY,
+            _S.AGENT_UNKNOWN_ERROR,
+        }
+    ),
+    _S.RUNNING: frozenset(status for status in _S if status.is_terminal),
+}
+
+
+@dataclass(frozen=True)
+class Interaction:
+    """One action that reached the environment, and its answer."""
+
+    action: str
+    observation: Observation
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """A reply that did not become an action, and the one line that says why."""
+
+    reply: str
+    error: str
+
+
+@dataclass(frozen=True)
+class SessionRecord:
+    """The slim result of one session: what metrics may see. No texts."""
+
+    task_id: str
+    sample: int
+    status: SessionStatus
+    outcome: EvaluationOutcome
+    reward: float
+    detail: Mapping[str, float | int | bool | None] = field(default_factory=dict)
+    finish_reason: str = ""
+    interactions: int = 0
+    turns: int = 0
+
+    @property
+    def correct(self) -> bool:
+        """The grader accepted the result."""
+        return self.outcome is EvaluationOutcome.CORRECT
+
+
+@dataclass(frozen=True)
+class PastSession:
+    """A finished session with its texts, read back from the run folder."""
+
+    record: SessionRecord
+    goal: str
+    history: tuple[Message, ...]
+    interactions: tuple[Interaction, ...]
+    experience: tuple[str, ...] = ()
+    trace: JSON = None
+    """What the agent's strategy recorded: patches, counts of failures."""
+
+
+class PastSessions(Sequence[PastSession], ABC):
+    """Finished sessions of a run, oldest first, read when indexed."""
+
+    @abstractmethod
+    def records(self) -> Iterator[SessionRecord]:
+        """Slim results in order, without reading any text."""
+
+
+def check_alternation(messages: Sequence[Message]) -> None:
+    """Raise ValueError unless the roles go user, agent, user, … as every chat template expects."""
+    for i, message in enumerate(messages):
+        expected = "user" if i % 2 == 0 else "agent"
+        if message.role != expected:
+            raise ValueError(
+                f"message {i} of an interaction history must be {expected!r}, not {message.role!r}"
+            )
+
+
+class Session:
+    """A task under way: its interaction history, its steps, its status and its verdict."""
+
+    def __init__(self, task_id: str, *, index: int = 0, sample: int = 0) -> None:
+        self.task_id = task_id
+        self.index = index
+        """Position in the run, counted from 0."""
+        self.sample = sample
+        """Which repeat of this task."""
+        self.status = SessionStatus.INITIAL
+        self.finish_reason = ""
+        self.goal = ""
+        self.evaluation = Evaluation(EvaluationOutcome.UNSET, 0.0)
+        self.turns = 0
+        """Inferences so far, skipped, repeated and retried ones included."""
+        self.reply: str | None = None
+        """The raw reply under way; None between turns."""
+        self.experience: list[str] = []
+        """What learning callbacks want the agent to know; part of every instructions block."""
+        self.trace: JSON = None
+        """What the agent's strategy recorded of this task."""
+        self._history: list[Message] = []
+        self._interactions: list[Interaction] = []
+        self._rejected: list[Rejected] = []
+
+    # -- reading
+
+    @property
+    def history(self) -> tuple[Message, ...]:
+        """The interaction history, oldest first; it starts and alternates as user, agent, user, …"""
+        return tuple(self._history)
+
+    @property
+    def interactions(self) -> tuple[Interaction, ...]:
+        """The actions that reached the environment, with their observations."""
+        return tuple(self._interactions)
+
+    @property
+    def rejected(self) -> tuple[Rejected, ...]:
+        """Replies since the last observation that did not become an action."""
+        return tuple(self._rejected)
+
+    def record(self) -> SessionRecord:
+        """The slim, frozen result."""
+        return SessionRecord(
+            self.task_id,
+            self.sample,
+            self.status,
+            self.evaluation.outcome,
+            self.evaluation.reward,
+            dict(self.evaluation.detail),
+            self.finish_reason,
+            len(self._interactions),
+            self.turns,
+        )
+
+    # -- moving
+
+    def start(self, goal: str, history: Sequence[Message]) -> None:
+        """The environment was reset: INITIAL → RUNNING with the opening history."""
+        check_alternation(history)
+        self._move(SessionStatus.RUNNING)
+        self.goal = goal
+        self._history = list(history)
+
+    def rewrite_history(self, history: Iterable[Message]) -> None:
+        """Replace the interaction history (callbacks do this). Raises ValueError unless roles alternate."""
+        messages = list(history)
+        check_alternation(messages)
+        self._history = messages
+
+    def take_turn(self) -> None:
+        """Another inference begins."""
+        self.turns += 1
+
+    def receive(self, reply: str) -> None:
+        """A model's raw reply arrived, or a callback puts another in its place."""
+        self.reply = reply
+
+    def reject(self, error: str) -> None:
+        """The reply under way does not become an action; the model will be asked again with this error."""
+        self._rejected.append(Rejected(self.reply or "", error))
+        self.reply = None
+
+    def observe(self, action: str, observation: Observation) -> None:
+        """The environment answered. A terminal observation ends the session."""
+        if self.status is not SessionStatus.RUNNING:
+            raise IllegalTransition(f"session {self.task_id!r} is {self.status}, it cannot observe")
+        self._interactions.append(Interaction(action, observation))
+        self._history.append(Message("agent", self.reply if self.reply is not None else action))
+        if observation.text or not (observation.done or observation.status.is_terminal):
+            self._history.append(Message("user", observation.text))
+        self._rejected.clear()
+        self.reply = None
+        if observation.status is not SessionStatus.RUNNING:
+            self.finish(observation.status, observation.reason)
+        elif observation.done:
+            self.finish(SessionStatus.COMPLETED, observation.reason)
+
+    def finish(self, status: SessionStatus, reason: str = "") -> None:
+        """End the session. Raises IllegalTransition if it has ended already or `status` is not terminal."""
+        if not status.is_terminal:
+            raise IllegalTransition(f"{status!r} does not end a session")
+        self._move(status)
+        self.finish_reason = reason
+
+    def evaluate(self, evaluation: Evaluation) -> None:
+        """The grader's verdict, once, after the session ended."""
+        if not self.status.is_terminal:
+            raise IllegalTransition(f"session {self.task_id!r} is {self.status}, it cannot be graded yet")
+        if self.evaluation.outcome is not EvaluationOutcome.UNSET:
+            raise IllegalTransition(f"session {self.task_id!r} has its outcome: {self.evaluation.outcome}")
+        if evaluation.outcome is EvaluationOutcome.UNSET:
+            raise IllegalTransition("an evaluation must have an outcome")
+        self.evaluation = evaluation
+
+    def settle(self) -> None:
+        """The session is over: it must have ended, and where nobody graded it the outcome is `unknown`."""
+        if not self.status.is_terminal:
+            raise IllegalTransition(
+                f"session {self.task_id!r} is {self.status}: whoever skips RESET must also finish the session"
+            )
+        if self.evaluation.outcome is EvaluationOutcome.UNSET:
+            self.evaluation = Evaluation(EvaluationOutcome.UNKNOWN, 0.0)
+
+    def _move(self, status: SessionStatus) -> None:
+        if status not in _LEGAL.get(self.status, frozenset()):
+            raise IllegalTransition(f"session {self.task_id!r} cannot go from {self.status} to {status}")
+        self.status = status

@@ -1,0 +1,1 @@
+"""What the two worlds of SkillExecBench share. No environment itself."""

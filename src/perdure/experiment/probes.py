@@ -1,0 +1,69 @@
+"""Frozen probes: at checkpoints of a stream, all tasks with the memory of that moment, learning nothing.
+
+They lie in `probes/<position>/` of the run folder, apart from the stream, each with sessions, journal and
+ledger of its own: a probe that was interrupted goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from perdure.core.errors import RunFolderError
+from perdure.experiment.config import ProbesSection
+from perdure.experiment.runs import Run
+from perdure.metrics.transfer import Transfer, probe_matrix, segments, transfer
+from perdure.storage.run_store import RunReader
+
+FOLDER = "probes"
+
+
+def probe_positions(section: ProbesSection | None, sessions: int) -> list[int]:
+    """After how many sessions of the stream to probe: before the first, then K times, evenly spaced."""
+    if section is None:
+        return []
+    count = section.checkpoints
+    return sorted({round(sessions * i / count) for i in range(count + 1)})
+
+
+def probe_folder(folder: Path, position: int) -> Path:
+    """Where the probe after `position` sessions lies."""
+    return folder / FOLDER / f"{position:08d}"
+
+
+def check_probes_taken(folder: Path, positions: Sequence[int], finished: int, tasks: int) -> None:
+    """A stream that went past a checkpoint cannot go back to it. Raises RunFolderError."""
+    for position in positions:
+        taken = read_probe(folder, position)
+        if position < finished and (taken is None or len(taken) < tasks):
+            raise RunFolderError(
+                f"{str(folder)!r} is at session {finished} without its probe at {position}, as its schedule "
+                "was another; give another --out"
+            )
+
+
+def read_probe(folder: Path, position: int) -> RunReader | None:
+    """The sessions of one probe, or None where it was not begun."""
+    found = probe_folder(folder, position)
+    return RunReader(found) if found.is_dir() else None
+
+
+def read_probes(folder: Path) -> dict[int, RunReader]:
+    """Position in the stream → the sessions of its probe, in order."""
+    found = sorted((folder / FOLDER).glob("*/sessions.jsonl"))
+    return {int(path.parent.name): RunReader(path.parent) for path in found}
+
+
+def run_transfer(run: Run) -> Transfer:
+    """Transfer and forgetting of a run with probes; tasks are grouped by the checkpoint that followed them.
+
+    Tasks that the stream did not hold are the held-out group. Raises RunFolderError without probes.
+    """
+    probes = read_probes(run.folder)
+    if len(probes) < 2 or len({len(reader) for reader in probes.values()}) > 1:
+        raise RunFolderError(f"{str(run.folder)!r} holds no finished probes")
+    learned = segments([record.task_id for record in run.records()], list(probes))
+    probed = [record.task_id for record in next(iter(probes.values())).records()]
+    groups = {task: learned.get(task, 0) for task in probed}
+    columns, matrix = probe_matrix([reader.records() for reader in probes.values()], groups)
+    return transfer(matrix, [column if isinstance(column, int) and column else None for column in columns])

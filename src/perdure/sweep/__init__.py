@@ -1,6 +1,0 @@
-"""A grid of runs: read from one file, carried out by local processes, resumable."""
-
-from perdure.sweep.file import Sweep, SweepRun, load_sweep
-from perdure.sweep.processes import RunOutcome, is_finished, run_sweep
-
-__all__ = ["RunOutcome", "Sweep", "SweepRun", "is_finished", "load_sweep", "run_sweep"]
