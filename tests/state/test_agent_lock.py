@@ -9,14 +9,17 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from perdure import Refusal, StateAgent
 from perdure.core.errors import ConfigError, StorageError, UsageError
+from perdure.state import PatchRules
 from tests.state.test_agent import Notes, call, make
 
 ROOT = Path(__file__).parents[2]
@@ -24,6 +27,7 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
 
 OPENED = """
 import sys
+from perdure.state import PatchRules
 from tests.state.test_agent import make
 from perdure.core.errors import ConfigError
 try:
@@ -224,6 +228,7 @@ def test_a_folder_that_cannot_be_written_is_one_line() -> None:
 READ_ONLY = """
 import os, sys
 from pathlib import Path
+from perdure.state import PatchRules
 from tests.state.test_agent import make
 from perdure.core.errors import StorageError
 make(journal=Path(sys.argv[1]) / "file.jsonl")[0].close()  # everything is imported
@@ -346,3 +351,40 @@ def test_what_happens_between_two_lines_is_told(journal: Path) -> None:
     prompt: Any = model.prompt(0)[1].text
     assert "was interrupted. Whether it took effect is unknown." in prompt
     again.close()
+
+
+@given(st.lists(st.sampled_from(["returns", "refuses", "raises", "hm"]), max_size=6), st.data())
+def test_every_prefix_of_a_journal_is_a_state_that_the_agent_had(
+    tmp_path_factory: pytest.TempPathFactory, fates: list[str], data: Any
+) -> None:
+    """Whatever becomes of the calls and wherever the file ends, what was accepted is there, once."""
+    journal = tmp_path_factory.mktemp("any") / "j.jsonl"
+
+    def act(fate: str) -> str:
+        if fate == "refuses":
+            raise Refusal("no")
+        if fate == "raises":
+            raise KeyError("broken")
+        return "done"
+
+    replies = [
+        "hm" if fate == "hm" else call("act", {"notes": {str(number): fate}}, fate=fate)
+        for number, fate in enumerate(fates)
+    ]
+    options: Any = {"tools": [act], "patches": PatchRules(retries=0), "journal": journal}
+    with make(*replies, **options)[0] as agent:
+        for _ in fates:
+            with suppress(KeyError):
+                agent.run("g", max_steps=1)
+    whole = journal.read_bytes()
+    end = data.draw(st.integers(whole.find(b"\n") + 1, len(whole)))
+    journal.write_bytes(whole[:end])
+    lines = [json.loads(line) for line in whole[:end].split(b"\n")[:-1]]
+    told = [line["outcome"] for line in lines if line["kind"] == "outcome"]
+    with make(call("finish", answer="end"), **options)[0] as agent:
+        names = {"returns": "accepted", "refuses": "refused", "raises": "raised", "hm": "none"}
+        assert told == [names[fate] for fate in fates[: len(told)]]
+        accepted = {str(number): "returns" for number, fate in enumerate(told) if fate == "accepted"}
+        assert agent.state.notes == accepted
+        result = agent.run("g")
+        assert (result.finished, result.state.notes) == (True, accepted)

@@ -30,7 +30,7 @@ class First(BaseModel):
     by_name: dict[str, Item] = {}
 
 
-PATCH = {
+PATCH: dict[str, Any] = {
     "count": 3,
     "notes": {"a": "b"},
     "items": [{"id": 1, "name": "one"}, {"id": 2}],
@@ -204,7 +204,7 @@ class TextCount(First):
 
 
 class Narrowed(First):
-    count: Literal[0, 1] = 0  # type: ignore[assignment]
+    count: Literal[0, 1] = 0
 
 
 class Bounded(First):

@@ -37,7 +37,7 @@ class Plan(BaseModel):
     note: str = ""
 
 
-OLD = {"plan": ["old"], "log": ["old"], "seen": ["old"], "stage": Stage(steps=["old"])}
+OLD: dict[str, Any] = {"plan": ["old"], "log": ["old"], "seen": ["old"], "stage": Stage(steps=["old"])}
 
 
 def world(mode: PatchMode = "merge") -> StateRuntime:

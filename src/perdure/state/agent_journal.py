@@ -19,7 +19,8 @@ from perdure.state.runtime import FailedReply
 from perdure.state.schema import StateSchema
 from perdure.state.taxonomy import Failure, FailureClass
 from perdure.state.validation import Misfit
-from perdure.storage.files import AppendLog, FileLock, is_sealed, parse_object, seal
+from perdure.storage.file_lock import FileLock
+from perdure.storage.files import AppendLog, is_sealed, parse_object, seal
 
 _VERSION = 2
 _BEGINNING = b'{"kind":"schema","v":'

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import sys
-import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import BinaryIO
 
 from perdure.core.errors import RunFolderError, StorageError
 from perdure.core.types import JSON
+from perdure.storage.file_lock import acquire
 
 _CHUNK = 1 << 20
 _SEAL = b',"crc":"'
@@ -175,82 +173,23 @@ def replace_atomically(path: Path, text: str, *, sync: bool = True) -> None:
             temporary.unlink(missing_ok=True)
 
 
-class FileLock:
-    """Holds one open file for one holder; the system frees it when the holder dies.
-
-    The lock is on the file itself, so that every name of it (a symlink, a hard link) leads to the same lock,
-    and it keeps out a second holder in this process as it does another process. A process that was forked
-    from the holder does not hold it. Raises BlockingIOError when somebody else holds the file, StorageError
-    when it cannot be opened for writing.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        with _storage_errors(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        # Also when the holder is forgotten without being released.
-        self._free = weakref.finalize(self, os.close, self._fd)
-        try:
-            self._acquire()
-        except OSError:
-            self._free()
-            raise
-        _held_here().add(self)
-
-    @property
-    def is_held(self) -> bool:
-        """Whether the file is still this one's own, and still what its path leads to."""
-        if not self._free.alive:
-            return False
-        try:
-            return os.path.samestat(os.fstat(self._fd), os.stat(self.path))
-        except OSError:
-            return False
-
-    def release(self) -> None:
-        """Let others in. Idempotent."""
-        self._free()
-
-    def disown(self) -> None:
-        """Leave the lock to the process that this one was forked from."""
-        if self._free.detach():
-            os.close(self._fd)
-
-    def _acquire(self) -> None:
-        if sys.platform == "win32":
-            import msvcrt
-
-            msvcrt.locking(self._fd, msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-@cache
-def _held_here() -> weakref.WeakSet[FileLock]:
-    """Every lock of this process. A forked child would keep them, after its parent's death too."""
-    held: weakref.WeakSet[FileLock] = weakref.WeakSet()
-
-    def disown_all() -> None:
-        for lock in list(held):
-            lock.disown()
-
-    if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=disown_all)
-    return held
-
-
 class FolderLock:
     """Keeps a second process out of a run folder; the system frees it when its holder dies."""
 
     def __init__(self, folder: Path) -> None:
+        path = folder / ".lock"
+        with _storage_errors(path):
+            folder.mkdir(parents=True, exist_ok=True)
+            self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
-            self._lock = FileLock(folder / ".lock")
+            acquire(self._fd)
         except OSError as error:
+            os.close(self._fd)
+            self._fd = -1
             raise RunFolderError(f"run folder {str(folder)!r} is in use by another process") from error
 
     def release(self) -> None:
         """Let others in. Idempotent."""
-        self._lock.release()
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
