@@ -26,6 +26,7 @@ EXPORTED = [
     "Opening",
     "PastSession",
     "PerdureError",
+    "Refusal",
     "Request",
     "Run",
     "Sampling",

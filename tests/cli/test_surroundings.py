@@ -166,6 +166,17 @@ def test_ignored_sessions_are_in_no_rate_and_are_named(perdure: Perdure) -> None
     assert replay(load(found["folder"])).reproduces
 
 
+def test_an_estimate_asks_no_model_about_what_is_ignored(perdure: Perdure) -> None:
+    scripted = '\n[models.default]\nprovider = "scripted"\nreplies = ["Action: done"]\ncycle = true\n'
+    path = write("model")
+    path.write_text(path.read_text() + scripted)
+    every = json.loads(perdure("run", path, "--dry-run", "--json").stdout)
+    turn(auto="rock", state="dry", lacking={"rock": ["1", "4"]})
+    some = json.loads(perdure("run", path, "--dry-run", "--json").stdout)
+    assert some["calls_at_most"] == every["calls_at_most"] * 4 // 6
+    assert 0 < some["first_prompt_tokens"] < every["first_prompt_tokens"]
+
+
 def test_a_run_whose_every_task_is_ignored_has_no_rate(perdure: Perdure) -> None:
     turn(auto="rock", state="dry", lacking={"rock": list("012345")})
     found = facts(perdure, write())

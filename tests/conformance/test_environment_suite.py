@@ -169,6 +169,12 @@ def test_without_an_oracle_nothing_fails_that_needs_one() -> None:
     assert [result.name for result in results if not result.applicable] == ["oracle solves the tasks"]
 
 
+@pytest.mark.parametrize(("seconds", "told"), [(0.0, "5/20 tasks; 15 not played"), (1000.0, "20/20 tasks")])
+def test_the_oracle_plays_all_tasks_as_long_as_its_time_lasts(seconds: float, told: str) -> None:
+    results = check_environment(CounterEnvironment, COUNTER, oracle_seconds=seconds)
+    assert [result.detail for result in results if result.name == "oracle solves the tasks"] == [told]
+
+
 def test_a_sample_holds_both_ends() -> None:
     items = [str(i) for i in range(10)]
     assert spread(items, 4) == ["0", "3", "6", "9"]

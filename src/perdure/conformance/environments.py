@@ -144,7 +144,7 @@ def oracle_solves_the_tasks(subject: Subject) -> str:
     reasons = Counter(record.finish_reason for record in records if record.ignored)
     ignored = [f"ignored: {', '.join(f'{why} {count}' for why, count in reasons.most_common())}"]
     left = len(subject.environment.task_ids()) - len(records)
-    unplayed = [f"{left} not played for want of time"] if left else []
+    unplayed = [f"{left} not played"] if left else []
     return "; ".join([solved, *(ignored if reasons else []), *unplayed])
 
 

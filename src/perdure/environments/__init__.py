@@ -22,5 +22,5 @@ It may offer more:
                             as the oracle does
     resolve_parameters(…)   parameters as they are meant on this machine, such as which root `auto` is;
                             they become part of the run's identity
-    surroundings(…)         facts about what a run is played on that are not: recorded, told when they change
+    surroundings(…)         facts about what a run is played on that are not; told when they change
 """
