@@ -21,7 +21,6 @@ seed = 42
 environment = ENVIRONMENT
 [base.models.default]
 provider = "perfect_reader"
-environment = "BENCHMARK"
 tokenizer = "pieces"
 reasoning_tokens = REASONING
 [grid]

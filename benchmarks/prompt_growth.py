@@ -18,8 +18,8 @@ from typing import Any
 import perdure
 from perdure.core.agent import ContextStrategy, ContextView
 from perdure.core.model import Outcome
-from perdure.core.types import Completion, Message, Request, TokenCount
-from perdure.environments.warehouse import WarehouseEnvironment
+from perdure.core.types import Completion, Message, Request, TokenCount, Trial
+from perdure.environments.warehouse import WORLD, WarehouseEnvironment
 from perdure.environments.warehouse.state import WarehouseState
 from perdure.metrics.growth import Fit, cumulative_exponent, slope, step_series
 from perdure.models.perfect_reader import PerfectReaderModel
@@ -32,7 +32,7 @@ from perdure.strategies.stateful import Stateful
 from perdure.strategies.structured_state import StructuredState
 
 STEPS = 1000
-MODEL = {"provider": "perfect_reader", "environment": "warehouse", "tokenizer": "pieces"}
+MODEL = {"provider": "perfect_reader", "tokenizer": "pieces"}
 
 
 def play(
@@ -106,7 +106,7 @@ def score(run: perdure.Run) -> float:
 class Clocked:
     """A model whose time is known, so that it can be left out."""
 
-    model: PerfectReaderModel = field(default_factory=lambda: PerfectReaderModel("warehouse"))
+    model: PerfectReaderModel = field(default_factory=lambda: PerfectReaderModel(WORLD))
     seconds: float = 0.0
 
     def generate(self, requests: Sequence[Request]) -> Sequence[Outcome]:
@@ -124,13 +124,20 @@ def step_seconds(
 ) -> list[float]:
     """Seconds that render, absorb and observe took in each step, without those of the model."""
     environment = WarehouseEnvironment(horizon=STEPS)
-    opening = environment.reset(environment.task_ids()[0])
+    opening = environment.reset(Trial(environment.task_ids()[0]))
     strategy.start(opening)
     history: tuple[Message, ...] = tuple(opening.history)
     taken = []
     for step in range(1, STEPS + 1):
         watch(step)
-        view = ContextView(environment.instructions, opening.goal, (), history)
+        view = ContextView(
+            environment.instructions,
+            opening.goal,
+            (),
+            history,
+            reply_form=WORLD.reply_form(environment),
+            turn=step,
+        )
         before, started = model.seconds, time.perf_counter()
         prompt = tuple(strategy.render(view))
         seconds = time.perf_counter() - started

@@ -9,14 +9,16 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
+from typing import Any
 
 from perdure.core.agent import Agent, ContextView
 from perdure.core.environment import Environment
 from perdure.core.session import Session
+from perdure.core.types import Trial
 from perdure.environments.repository import RepositoryEnvironment
-from perdure.environments.repository import build_oracle as repository_oracle
+from perdure.environments.repository.oracle import oracle as repository_oracle
 from perdure.environments.warehouse import WarehouseEnvironment
-from perdure.environments.warehouse import build_oracle as warehouse_oracle
+from perdure.environments.warehouse.oracle import oracle as warehouse_oracle
 
 HORIZON = 1000
 QUIET, NOISY = 20_000, 3_000
@@ -25,7 +27,7 @@ QUIET, NOISY = 20_000, 3_000
 def right_actions(environment: Environment, oracle: Agent) -> list[str]:
     """What the oracle does in the first task."""
     task = environment.task_ids()[0]
-    opening = environment.reset(task)
+    opening = environment.reset(Trial(task))
     oracle.start(Session(task), opening)
     view = ContextView(environment.instructions, opening.goal, (), tuple(opening.history))
     actions, observation = [], opening.observation
@@ -43,7 +45,7 @@ def steps_per_second(environment: Environment, actions: list[str], repeats: int)
     best_play = best_reset = float("inf")
     for _ in range(repeats):
         start = time.perf_counter()
-        environment.reset(task)
+        environment.reset(Trial(task))
         ready = time.perf_counter()
         for action in actions:
             environment.interact(action)
@@ -57,7 +59,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=7)
     repeats = parser.parse_args().repeats
-    worlds: list[tuple[str, Callable[[int], Environment], Callable[[], Agent]]] = [
+    worlds: list[tuple[str, Callable[[int], Environment], Callable[[Any], Agent]]] = [
         (
             f"warehouse, {profile}",
             lambda noise, profile=profile: WarehouseEnvironment(  # type: ignore[misc]
@@ -77,7 +79,9 @@ def main() -> None:
     for name, build, oracle in worlds:
         for noise, target in ((0, QUIET), (50, NOISY)):
             environment = build(noise)
-            figure, reset = steps_per_second(environment, right_actions(environment, oracle()), repeats)
+            figure, reset = steps_per_second(
+                environment, right_actions(environment, oracle(environment)), repeats
+            )
             print(
                 f"{name}, {noise} noise lines: {figure:,.0f} steps/s, target >= {target:,} steps/s, "
                 f"ratio {figure / target:.2f} (reset {reset:.1f} ms)"

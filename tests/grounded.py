@@ -9,17 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from perdure.core.environment import Opening
-from perdure.core.types import Evaluation, EvaluationOutcome, Observation, SessionStatus
-from perdure.environments.counter import (
-    DO_NOTHING,
-    MAX_INTERACTIONS,
-    CounterEnvironment,
-    build_oracle,
-    normal_form,
-    normalise,
-)
-
-__all__ = ["DO_NOTHING", "MAX_INTERACTIONS", "Grounded", "build_oracle", "normal_form", "normalise"]
+from perdure.core.types import Evaluation, EvaluationOutcome, Observation, SessionStatus, Trial
+from perdure.environments.counter import WORLD as COUNTER
+from perdure.environments.counter import CounterEnvironment
 
 
 class Grounded(CounterEnvironment):
@@ -33,12 +25,12 @@ class Grounded(CounterEnvironment):
         self._ground = ground
         self._lacks: Observation | None = None
 
-    def reset(self, task_id: str) -> Opening:
+    def reset(self, trial: Trial) -> Opening:
         """A task that the ground cannot hold is over at once."""
-        opening = super().reset(task_id)
+        opening = super().reset(trial)
         self._lacks = None
-        if task_id in self._lacking:
-            reason = f"no {task_id} in ground {self._ground}"
+        if trial.task_id in self._lacking:
+            reason = f"no {trial.task_id} in ground {self._ground}"
             status = SessionStatus.TASK_ENVIRONMENT_ERROR
             self._lacks = Observation(reason, done=True, status=status, reason=reason)
             return replace(opening, observation=self._lacks)
@@ -63,3 +55,8 @@ def resolve_parameters(*, knobs: Path, ground: str = "auto") -> Mapping[str, str
 
 def surroundings(*, knobs: Path, ground: str) -> Mapping[str, str]:
     return {"ground": ground, "state": read(knobs)["state"]}
+
+
+WORLD = replace(
+    COUNTER, environment=Grounded, resolve_parameters=resolve_parameters, surroundings=surroundings
+)

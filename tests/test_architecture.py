@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import inspect
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,6 +18,7 @@ from pathlib import Path
 import pytest
 
 import perdure
+from perdure.core.world import World
 
 SOURCE = Path(__file__).parents[1] / "src" / "perdure"
 
@@ -42,7 +45,7 @@ ACROSS = {
 """The only imports from one kind of plugin to another."""
 
 KINDS = {
-    "environments": "ENVIRONMENT",
+    "environments": "WORLD",
     "strategies": "STRATEGY",
     "models": "MODEL",
     "callbacks": "CALLBACK",
@@ -59,14 +62,8 @@ ENVIRONMENT_FILES = {
     "oracle.py",
     "README.md",
 }
-ENVIRONMENT_NAMES = {
-    "ENVIRONMENT",
-    "MAX_INTERACTIONS",
-    "DO_NOTHING",
-    "build_oracle",
-    "normal_form",
-    "normalise",
-}
+NAMES_OF_A_USER = {"models.scripted", "state.schema_file"}
+"""Modules that look a name up in a file because a user gave both, as `file.py:Name`."""
 LONGEST_FILE = 400
 LONGEST_FUNCTION = 60
 
@@ -274,23 +271,30 @@ def test_no_function_is_long() -> None:
 
 def environment_folders() -> list[Path]:
     folders = sorted(path.parent for path in (SOURCE / "environments").glob("*/__init__.py"))
-    return [folder for folder in folders if assigns(f"environments.{folder.name}", "ENVIRONMENT")]
+    return [folder for folder in folders if assigns(f"environments.{folder.name}", "WORLD")]
 
 
 @pytest.mark.parametrize("folder", environment_folders(), ids=lambda folder: folder.name)
 def test_an_environment_is_complete(folder: Path) -> None:
     assert ENVIRONMENT_FILES - {path.name for path in folder.iterdir()} == set()
-    package = __import__(f"perdure.environments.{folder.name}", fromlist=["ENVIRONMENT"])
-    assert {name for name in ENVIRONMENT_NAMES if not hasattr(package, name)} == set()
-    assert set(package.__all__) >= ENVIRONMENT_NAMES
+    package = importlib.import_module(f"perdure.environments.{folder.name}")
+    assert isinstance(package.WORLD, World)
+    assert package.WORLD.oracle is not None
+    assert set(package.__all__) >= {"WORLD", package.WORLD.environment.__name__}
 
 
-def test_the_names_of_an_environment_are_those_that_the_package_documents() -> None:
-    documented = ast.get_docstring(tree("environments")) or ""
-    listed = {
-        line.split()[0].partition("(")[0] for line in documented.splitlines() if line.startswith("    ")
-    }
-    assert listed >= ENVIRONMENT_NAMES
+def test_nothing_is_looked_up_in_a_module_by_a_name_in_a_string() -> None:
+    """What a plugin offers is typed: an exported object with fields, never names beside a class."""
+    found = []
+    for name in modules():
+        for node in ast.walk(tree(name)):
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args):
+                continue
+            subject = ast.unparse(node.args[0])
+            is_module = re.search(r"\bmodule\b|\bpackage\b|import_module|sys\.modules", subject)
+            if node.func.id in ("getattr", "hasattr") and is_module and name not in NAMES_OF_A_USER:
+                found.append(f"{name}:{node.lineno} {ast.unparse(node)}")
+    assert found == []
 
 
 OPTIONAL = [

@@ -26,8 +26,10 @@ from perdure.core.types import (
     Sampling,
     SessionStatus,
     Task,
+    Trial,
     Usage,
 )
+from perdure.core.world import Readers, StateSupport, World
 from perdure.experiment.runs import Run, load, run
 
 if TYPE_CHECKING:
@@ -54,6 +56,7 @@ __all__ = [
     "Opening",
     "PastSession",
     "PerdureError",
+    "Readers",
     "Refusal",
     "Request",
     "Run",
@@ -63,9 +66,12 @@ __all__ = [
     "SessionRecord",
     "SessionStatus",
     "StateAgent",
+    "StateSupport",
     "Step",
     "Task",
+    "Trial",
     "Usage",
+    "World",
     "load",
     "run",
 ]

@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 
 from perdure.callbacks.abort_on_agent_errors import CALLBACK, AbortOnAgentErrors
-from perdure.core.controller import Trial
 from perdure.core.errors import ModelError
 from perdure.core.session import SessionRecord
-from perdure.core.types import EvaluationOutcome, SessionStatus
+from perdure.core.types import EvaluationOutcome, SessionStatus, Trial
 from perdure.environments.counter import CounterEnvironment
 from perdure.models.scripted import Reply
 from perdure.storage.run_store import RunReader

@@ -11,9 +11,8 @@ from perdure.callbacks.experience_replay import CALLBACK, ExperienceReplay
 from perdure.callbacks.experience_store import SessionNumbers, within_budget
 from perdure.callbacks.similarity import WordSimilarity, most_diverse, most_similar
 from perdure.core.agent import ModelAgent
-from perdure.core.controller import Trial
 from perdure.core.errors import ConfigError
-from perdure.core.types import Message, Request
+from perdure.core.types import Message, Request, Trial
 from tests.core.playing import DONE, play, step_to_goal
 
 SOLVED = "A task that was solved before:\n"

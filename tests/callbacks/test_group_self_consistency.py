@@ -16,7 +16,6 @@ from perdure.core.environment import Opening
 from perdure.core.errors import ConfigError, ModelError
 from perdure.core.model import LanguageModel, Outcome
 from perdure.core.types import JSON, Message, Observation, Request, SessionStatus, TokenCount
-from perdure.environments.counter import normal_form
 from perdure.models.scripted import ScriptedModel
 from tests.core.playing import DONE, play, pool_of, step_to_goal
 
@@ -24,7 +23,7 @@ SOLVED = "A task that was solved before:"
 
 
 def gsc(**parameters: Any) -> GroupSelfConsistency:
-    return GroupSelfConsistency(normal_form=normal_form, **parameters)
+    return GroupSelfConsistency(**parameters)
 
 
 def groups_of(request: Request) -> int:
@@ -93,7 +92,6 @@ def voted(
     made = GroupSelfConsistency(
         groups=len(replies) - 1,
         group_size=1,
-        normal_form=normal_form,
         **parameters,  # type: ignore[arg-type]
     )
     before = len(replies) - 1
@@ -233,8 +231,6 @@ def test_numbers_that_make_no_sense_are_refused(parameters: dict[str, int]) -> N
 
 def test_voters_can_be_another_model(tmp_path: Path) -> None:
     other = pool_of(ScriptedModel(lambda request: "Action: add 7"))
-    callback = GroupSelfConsistency(
-        groups=2, group_size=1, model=other.caller("votes", "m"), normal_form=normal_form
-    )
+    callback = GroupSelfConsistency(groups=2, group_size=1, model=other.caller("votes", "m"))
     past = play(tmp_path, callbacks=[callback], tasks=3)
     assert past[2].interactions[0].action == "Action: add 7"

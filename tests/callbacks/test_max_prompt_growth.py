@@ -15,7 +15,7 @@ def config(strategy: dict[str, Any], limit: float) -> dict[str, Any]:
     return {
         "environment": {"name": "warehouse", "tasks": 2, "horizon": 120},
         "agent": {"strategy": strategy},
-        "models": {"default": {"provider": "perfect_reader", "environment": "warehouse"}},
+        "models": {"default": {"provider": "perfect_reader"}},
         "callbacks": [{"name": "max_prompt_growth", "tokens_per_step": limit}],
     }
 

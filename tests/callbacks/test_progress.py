@@ -10,9 +10,8 @@ import perdure
 from perdure.callbacks.abort_on_agent_errors import AbortOnAgentErrors
 from perdure.callbacks.progress import CALLBACK, Progress
 from perdure.core.callback import Callback
-from perdure.core.controller import Trial
 from perdure.core.errors import ModelError
-from perdure.core.types import Request
+from perdure.core.types import Request, Trial
 from perdure.environments.counter import CounterEnvironment
 from perdure.models.scripted import ScriptedModel
 from tests.core.playing import DONE, play, pool_of, step_to_goal

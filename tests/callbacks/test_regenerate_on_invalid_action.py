@@ -9,12 +9,11 @@ from perdure.callbacks.regenerate_on_invalid_action import CALLBACK, RegenerateO
 from perdure.core.controller import Limits
 from perdure.core.errors import ConfigError
 from perdure.core.types import Message, SessionStatus
-from perdure.environments.counter import normal_form
 from tests.core.playing import DONE, play
 
 
 def regenerate(attempts: int = 2) -> RegenerateOnInvalidAction:
-    return RegenerateOnInvalidAction(attempts=attempts, error="Again!", normal_form=normal_form)
+    return RegenerateOnInvalidAction(attempts=attempts, error="Again!")
 
 
 def test_an_invalid_reply_is_asked_for_again_and_costs_a_turn_but_no_interaction(tmp_path: Path) -> None:
@@ -61,7 +60,7 @@ def test_an_endless_talker_ends_at_a_limit(tmp_path: Path) -> None:
     assert (record.interactions, record.turns) == (3, 9)
 
 
-def test_it_is_offered_the_normal_form_of_the_environment_by_a_configuration(tmp_path: Path) -> None:
+def test_it_needs_no_parameters_in_a_configuration(tmp_path: Path) -> None:
     (tmp_path / "model.py").write_text(
         f"def reply(request):\n"
         f"    return {DONE!r} if 'Answer again' in request.messages[-1].text else 'Hm.'\n"
@@ -82,8 +81,6 @@ def test_wrong_parameters_are_refused(tmp_path: Path) -> None:
     assert CALLBACK is RegenerateOnInvalidAction
     with pytest.raises(ValueError, match="at least 1, not 0"):
         regenerate(0)
-    with pytest.raises(ValueError, match="no normal_form"):
-        CALLBACK()
     with pytest.raises(ConfigError, match=r"callbacks\.0: attempts must be at least 1, not 0"):
         perdure.run(
             {

@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perdure.callbacks.skill_library import HEADING, Procedure, SkillLibrary, read_procedure
-from perdure.core.controller import Trial
 from perdure.core.errors import ModelError
-from perdure.core.types import Request
+from perdure.core.types import Request, Trial
 from perdure.models.scripted import Reply, ReplyFunction, ScriptedModel
 from tests.core.playing import DONE, play, pool_of
 

@@ -19,15 +19,16 @@ class Forgetful(FullHistory):
 '''
 
 WITHOUT_ORACLE = """
-from perdure.environments.counter import (  # noqa: F401
-    MAX_INTERACTIONS, CounterEnvironment, normal_form, normalise,
-)
+from dataclasses import replace
 
-DO_NOTHING = "Action: done"
+from perdure.environments import counter
 
 
-class World(CounterEnvironment):
+class World(counter.CounterEnvironment):
     pass
+
+
+WORLD = replace(counter.WORLD, environment=World, oracle=None)
 """
 
 
@@ -45,7 +46,7 @@ def test_checks_that_need_an_oracle_are_not_applicable_without_one(perdure: Perd
     result = perdure("check", "environment", "world.py:World")
     assert result.exit_code == 0, result.stdout
     lines = result.stdout.splitlines()
-    assert "n/a   oracle solves the tasks: not applicable: there is no build_oracle beside the class" in lines
+    assert "n/a   oracle solves the tasks: not applicable: the world has no oracle" in lines
     assert not any(line.startswith("FAIL") for line in lines)
     assert lines[-1].endswith(" checks passed, 1 not applicable")
     body = json.loads(perdure("check", "environment", "world.py:World", "--json").stdout)

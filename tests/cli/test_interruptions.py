@@ -18,19 +18,17 @@ from tests.cli.conftest import Perdure
 WORLD = '''
 from pathlib import Path
 
-from perdure.environments.counter import (  # noqa: F401
-    DO_NOTHING, MAX_INTERACTIONS, CounterEnvironment, build_oracle, normal_form, normalise,
-)
+from perdure.environments.counter import CounterEnvironment
 from perdure.core.errors import EnvironmentUnavailable
 
 
 class Fragile(CounterEnvironment):
     """Breaks at task 3 until a file says it is repaired."""
 
-    def reset(self, task_id):
-        if task_id == "3" and not Path("repaired").exists():
+    def reset(self, trial):
+        if trial.task_id == "3" and not Path("repaired").exists():
             raise EnvironmentUnavailable("the server is gone")
-        return super().reset(task_id)
+        return super().reset(trial)
 '''
 
 HELD = """

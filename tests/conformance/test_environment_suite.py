@@ -7,31 +7,30 @@ from dataclasses import replace
 
 import pytest
 
-from perdure.conformance.companions import companions_of
 from perdure.conformance.environment_play import spread
-from perdure.conformance.environments import CHECKS, Companions, check_environment
+from perdure.conformance.environments import CHECKS, check_environment
 from perdure.core.agent import Agent
 from perdure.core.environment import Environment, Opening
 from perdure.core.session import SessionRecord
-from perdure.core.types import Evaluation, EvaluationOutcome, Observation
+from perdure.core.types import Evaluation, EvaluationOutcome, Observation, Trial
+from perdure.core.world import World
+from perdure.environments import counter
 from perdure.environments.counter import CounterEnvironment
-from perdure.experiment.registry import load_plugin, plugin_names
+from perdure.experiment.registry import load_world, plugin_names
 from perdure.experiment.scripted_agents import DoNothing
 
-COUNTER = companions_of(load_plugin("environment", "counter"))
+COUNTER = counter.WORLD
 
 
-def failures(build: Callable[[], Environment], companions: Companions = COUNTER) -> dict[str, str]:
-    return {
-        result.name: result.detail for result in check_environment(build, companions) if not result.passed
-    }
+def failures(build: Callable[[], Environment] | None = None, world: World = COUNTER) -> dict[str, str]:
+    return {result.name: result.detail for result in check_environment(world, build) if not result.passed}
 
 
 @pytest.mark.parametrize("name", plugin_names("environment"))
 def test_every_shipped_environment_conforms(name: str) -> None:
-    plugin = load_plugin("environment", name)
-    assert companions_of(plugin).build_oracle is not None
-    results = list(check_environment(plugin.target, companions_of(plugin), sample=4))
+    world = load_world(name)
+    assert world.oracle is not None
+    results = list(check_environment(world, sample=4))
     assert [result for result in results if not result.passed] == []
     assert len(results) == len(CHECKS)
 
@@ -44,9 +43,9 @@ class Extra(CounterEnvironment):
 class Leaky(CounterEnvironment):
     """Keeps the counter of the last task."""
 
-    def reset(self, task_id: str) -> Opening:
+    def reset(self, trial: Trial) -> Opening:
         before = getattr(self, "_last", 0)
-        opening = super().reset(task_id)
+        opening = super().reset(trial)
         self._last = before + 1
         observation = Observation(f"{opening.observation.text} Task {before}.")
         history = self.history_factory.construct(opening.goal, observation)
@@ -81,19 +80,19 @@ class Repeating(CounterEnvironment):
 
 
 class Lenient(CounterEnvironment):
-    def reset(self, task_id: str) -> Opening:
-        return super().reset(task_id if task_id in self._tasks else "0")
+    def reset(self, trial: Trial) -> Opening:
+        return super().reset(trial if trial.task_id in self._tasks else Trial("0"))
 
 
 class Changing(CounterEnvironment):
-    def reset(self, task_id: str) -> Opening:
+    def reset(self, trial: Trial) -> Opening:
         self.instructions += "!"
-        return super().reset(task_id)
+        return super().reset(trial)
 
 
 class Shy(CounterEnvironment):
-    def reset(self, task_id: str) -> Opening:
-        opening = super().reset(task_id)
+    def reset(self, trial: Trial) -> Opening:
+        opening = super().reset(trial)
         return replace(opening, history=self.history_factory.construct("Guess.", opening.observation))
 
 
@@ -101,6 +100,28 @@ class Averse(CounterEnvironment):
     def calculate_metric(self, records: Iterable[SessionRecord]) -> Mapping[str, float]:
         count = len(list(records))
         return {"mean": 1 / count}
+
+
+class Hasty(CounterEnvironment):
+    def read_action(self, text: str) -> str | None:
+        self._value += 1
+        return super().read_action(text)
+
+
+class Appending(CounterEnvironment):
+    def __init__(self) -> None:
+        super().__init__()
+        self._read = 0
+
+    def read_action(self, text: str) -> str | None:
+        self._read += 1
+        key = super().read_action(text)
+        return None if key is None else f"{key} {self._read}"
+
+
+class Illiterate(CounterEnvironment):
+    def read_action(self, text: str) -> str | None:
+        return None
 
 
 class Held(CounterEnvironment):
@@ -125,6 +146,9 @@ class Held(CounterEnvironment):
         (Changing, "instructions are constant"),
         (Shy, "openings are valid"),
         (Averse, "metrics are numbers"),
+        (Hasty, "read action is pure and total"),
+        (Appending, "read action is pure and total"),
+        (Illiterate, "read action is pure and total"),
         (Held, "release is idempotent"),
     ],
 )
@@ -139,39 +163,32 @@ def test_environments_that_differ_from_each_other_are_found() -> None:
     assert "two instances agree" in failures(lambda: CounterEnvironment(seed=next(seeds)))
 
 
-def lazy_oracle() -> Agent:
+def lazy_oracle(environment: Environment) -> Agent:
     return DoNothing("Action: done")
 
 
 @pytest.mark.parametrize(
-    ("companions", "check"),
+    ("world", "check"),
     [
-        (replace(COUNTER, build_oracle=lazy_oracle), "oracle solves the tasks"),
+        (replace(COUNTER, oracle=lazy_oracle), "oracle solves the tasks"),
         (replace(COUNTER, do_nothing="Action: read"), "do nothing terminates"),
-        (replace(COUNTER, normal_form=lambda action: action + "!"), "normal form is stable"),
-        (replace(COUNTER, normal_form=lambda action: None), "normal form is stable"),
         (replace(COUNTER, normalise=lambda text: text + "!"), "normalise is idempotent"),
     ],
 )
-def test_a_broken_companion_is_found(companions: Companions, check: str) -> None:
-    assert set(failures(CounterEnvironment, companions)) == {check}
+def test_what_is_broken_beside_the_class_is_found(world: World, check: str) -> None:
+    assert set(failures(world=world)) == {check}
 
 
 def test_without_an_oracle_nothing_fails_that_needs_one() -> None:
-    unreadable = {COUNTER.do_nothing: None}
-
-    def normal_form(action: str) -> str | None:
-        return unreadable.get(action, COUNTER.normal_form and COUNTER.normal_form(action))
-
-    companions = replace(COUNTER, build_oracle=None, normal_form=normal_form)
-    results = list(check_environment(CounterEnvironment, companions))
+    world = replace(COUNTER, environment=Illiterate, oracle=None)
+    results = list(check_environment(world))
     assert [result for result in results if not result.passed] == []
     assert [result.name for result in results if not result.applicable] == ["oracle solves the tasks"]
 
 
 @pytest.mark.parametrize(("seconds", "told"), [(0.0, "5/20 tasks; 15 not played"), (1000.0, "20/20 tasks")])
 def test_the_oracle_plays_all_tasks_as_long_as_its_time_lasts(seconds: float, told: str) -> None:
-    results = check_environment(CounterEnvironment, COUNTER, oracle_seconds=seconds)
+    results = check_environment(COUNTER, oracle_seconds=seconds)
     assert [result.detail for result in results if result.name == "oracle solves the tasks"] == [told]
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from perdure.core.agent import Agent, ModelAgent
 from perdure.core.callback import Callback, CallbackList
-from perdure.core.controller import Controller, Limits, Trial
+from perdure.core.controller import Controller, Limits
 from perdure.core.environment import Environment
 from perdure.core.model import LanguageModel, ModelPool, ModelSpec
-from perdure.core.types import Request
+from perdure.core.types import Request, Trial
 from perdure.environments.counter import CounterEnvironment
 from perdure.models.scripted import Reply, ReplyFunction, ScriptedModel
 from perdure.storage.journal import Journal, OnDivergence

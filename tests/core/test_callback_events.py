@@ -10,9 +10,8 @@ from perdure.core.callback import (
     CallbackContext,
     SessionController,
 )
-from perdure.core.controller import Trial
 from perdure.core.session import PastSessions, Session
-from perdure.core.types import EvaluationOutcome, Message, SessionStatus
+from perdure.core.types import EvaluationOutcome, Message, SessionStatus, Trial
 from perdure.environments.counter import CounterEnvironment
 from tests.core.playing import DONE, play
 from tests.core.spy import HANDLERS, Spy, counted, events
@@ -74,7 +73,7 @@ def test_callbacks_run_in_the_order_given(tmp_path: Path) -> None:
         assert len({event for _, event in log[i : i + 3]}) == 1
 
 
-def test_every_handler_gets_the_five_arguments(tmp_path: Path) -> None:
+def test_every_handler_gets_one_context(tmp_path: Path) -> None:
     seen: list[CallbackContext] = []
     play(tmp_path, callbacks=[Spy([], act=lambda event, ctx: seen.append(ctx))], tasks=2)
     assert [field.name for field in fields(CallbackContext)] == [
@@ -83,6 +82,7 @@ def test_every_handler_gets_the_five_arguments(tmp_path: Path) -> None:
         "session",
         "past_sessions",
         "controller",
+        "reply_form",
     ]
     for ctx in seen:
         assert isinstance(ctx.agent, ModelAgent)

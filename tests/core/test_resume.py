@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 import perdure
-from perdure.core.controller import Trial
 from perdure.core.errors import EnvironmentUnavailable, ModelUnavailable, RunFolderError
-from perdure.core.types import SessionStatus
+from perdure.core.types import SessionStatus, Trial
 from perdure.environments.counter import CounterEnvironment
 from tests.core.bench import Bench
 from tests.core.playing import play

@@ -12,10 +12,8 @@ from perdure.core.environment import Environment, Opening
 from perdure.core.errors import EnvironmentUnavailable
 from perdure.core.history import HistoryFactory
 from perdure.core.session import SessionRecord
-from perdure.core.types import Evaluation, EvaluationOutcome, Observation, SessionStatus
-
-MAX_INTERACTIONS = 4
-DO_NOTHING = "end"
+from perdure.core.types import Evaluation, EvaluationOutcome, Observation, SessionStatus, Trial
+from perdure.core.world import World
 
 
 class Breakable(Environment):
@@ -39,7 +37,8 @@ class Breakable(Environment):
     def task_ids(self) -> Sequence[str]:
         return self._tasks
 
-    def reset(self, task_id: str) -> Opening:
+    def reset(self, trial: Trial) -> Opening:
+        task_id = trial.task_id
         self._count, self._won = 0, False
         knobs = self._knobs()
         if task_id in knobs.get("broken", []):
@@ -57,6 +56,9 @@ class Breakable(Environment):
         self._won = self._won or action == "win"
         done = action == "end" or self._count == knobs.get("ends_at")
         return Observation(f"{knobs.get('prefix', '')}{self._count}", done=done, accepted=action != "bad")
+
+    def read_action(self, text: str) -> str | None:
+        return text.strip() or None
 
     def complete(self) -> Evaluation:
         outcome = EvaluationOutcome.CORRECT if self._won else EvaluationOutcome.INCORRECT
@@ -76,3 +78,12 @@ class Breakable(Environment):
 def normalise(observation: str) -> str:
     """Answers may carry a time in `<…>`, which legitimately differs."""
     return re.sub("<.*>", "", observation)
+
+
+WORLD = World(
+    environment=Breakable,
+    max_interactions=4,
+    do_nothing="end",
+    reply_form=lambda environment: "Write one word, for example:\nwin",
+    normalise=normalise,
+)

@@ -70,9 +70,9 @@ def test_seeds_shuffle_otherwise() -> None:
 @pytest.mark.parametrize("name", ["counter", "database"])
 def test_environments_say_which_skills_their_tasks_need(tmp_path: Path, order: Order, name: str) -> None:
     config = {"environment": {"name": name}, "agent": {"kind": "do_nothing"}, "order": order, "seed": 2}
-    environment = {"counter": counter, "database": database}[name]
-    parameters = {"seed": 2} if name == "counter" else {}
-    skills = environment.task_skills(**parameters)
+    world = {"counter": counter.WORLD, "database": database.WORLD}[name]
+    assert world.skills is not None
+    skills = world.skills(world.environment(**({"seed": 2} if name == "counter" else {})))
     run = perdure.run(config, out=tmp_path)
     ids = list(skills)
     assert [record.task_id for record in run.records()] == arrange(ids, order, skills=skills, seed=2)
@@ -100,5 +100,7 @@ def test_an_environment_without_skills_is_one_line(tmp_path: Path) -> None:
     world = {"name": f"{worlds.__file__}:Breakable", "knobs": str(tmp_path / "knobs.json")}
     (tmp_path / "knobs.json").write_text("{}")
     config = {"environment": world, "agent": {"kind": "do_nothing"}, "order": "by_skill"}
-    with pytest.raises(ConfigError, match="has no 'task_skills' beside its class"):
+    with pytest.raises(
+        ConfigError, match=r"order = 'by_skill': environment .* does not say which skills its tasks need"
+    ):
         perdure.run(config, out=tmp_path / "run")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import perdure
-from perdure.environments.database import task_skills
+from perdure.environments.database import WORLD, DatabaseEnvironment
 from perdure.metrics.lifelong import skill_curves
 from tests.e2e.lifelong_parts import HERE, twin_tasks
 
@@ -33,7 +33,9 @@ def test_the_curve_rises_exactly_as_predicted(tmp_path: Path, k: int) -> None:
     twin_tasks(tmp_path / "tasks.json", LAGS)
     run = perdure.run(database(tmp_path, {"name": "experience_replay", "k": k}), out=tmp_path / "run")
     assert [record.correct for record in run.records()] == predicted(k)
-    curves = skill_curves(run.records(), task_skills(tasks=tmp_path / "tasks.json"))
+    assert WORLD.skills is not None
+    skills = WORLD.skills(DatabaseEnvironment(tasks=tmp_path / "tasks.json"))
+    curves = skill_curves(run.records(), skills)
     for skill, curve in curves.items():
         if skill.startswith("lag_"):
             assert curve[-1].rate == float(int(skill.removeprefix("lag_")) <= k)

@@ -28,7 +28,7 @@ def complaint(config: Any, *sets: str) -> str:
     [
         (
             {"enviroment": {}},
-            "enviroment: unknown key; choose one of: name, seed, environment, agent, models",
+            "enviroment: unknown key; choose one of: name, seed, clock, environment, agent, models",
         ),
         ({"agent": {"knid": "oracle"}}, "agent.knid: unknown key; choose one of: kind, model, strategy"),
         (

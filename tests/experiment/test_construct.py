@@ -117,11 +117,23 @@ def test_what_is_offered_is_taken_where_it_is_wanted_and_not_set() -> None:
     assert given[7] is form
 
 
-def test_unknown_parameters_may_be_ignored() -> None:
-    def oracle(*, seed: int = 0) -> int:
-        return seed
+def test_what_the_run_gives_cannot_be_set() -> None:
+    def world(*, tasks: int = 3, max_interactions: int = 8) -> int:
+        return max_interactions
 
-    assert construct(oracle, {"seed": 4, "tasks": 3}, where="x", base=Path(), ignore_unknown=True) == 4
+    def make(**parameters: int) -> int:
+        facts = {"max_interactions": 5, "pool": None}
+        made: int = construct(world, parameters, where="environment", base=Path(), given=facts)
+        return made
+
+    assert make() == make(tasks=1) == 5
+    with pytest.raises(
+        ConfigError,
+        match=r"environment\.max_interactions: the run itself gives it; set limits\.max_interactions instead",
+    ):
+        make(max_interactions=5)
+    with pytest.raises(ConfigError, match=r"environment\.pool: unknown key; choose one of: tasks$"):
+        make(pool=1)
 
 
 def test_a_class_without_a_constructor_takes_nothing() -> None:

@@ -7,9 +7,9 @@ import pytest
 
 import perdure
 from perdure.callbacks.progress import Progress
-from perdure.core.errors import ConfigError, PluginNotFound, UsageError
+from perdure.core.errors import PluginNotFound, UsageError
 from perdure.environments import counter
-from perdure.experiment.registry import Kind, load_plugin, plugin_names
+from perdure.experiment.registry import Kind, load_plugin, load_world, plugin_names
 from perdure.models.scripted import ScriptedModel
 from perdure.strategies.full_history import FullHistory
 
@@ -70,11 +70,52 @@ def test_a_module_that_is_no_plugin_has_no_name() -> None:
     assert "unknown model 'retry'" in complaint("model", "retry")
 
 
-def test_companions_are_found_beside_the_class() -> None:
-    plugin = load_plugin("environment", "counter")
-    assert plugin.companion("DO_NOTHING") == counter.DO_NOTHING
-    with pytest.raises(ConfigError, match="environment 'counter' has no 'perfect_reader' beside its class"):
-        plugin.companion("perfect_reader")
+VARIANTS = """
+from dataclasses import replace
+
+from perdure.environments import counter
+from perdure.environments.counter import CounterEnvironment
+
+
+class Plain(CounterEnvironment):
+    pass
+
+
+class Loud(CounterEnvironment):
+    pass
+
+
+class Louder(Loud):
+    pass
+
+
+LOUD = replace(counter.WORLD, environment=Loud, do_nothing="ACTION: DONE")
+FAST = replace(counter.WORLD, max_interactions=3)
+"""
+
+
+def test_a_subclass_inherits_its_world_with_what_it_replaces(tmp_path: Path) -> None:
+    (tmp_path / "variants.py").write_text(VARIANTS)
+    plain, loud, louder, fast = (
+        load_world(f"variants.py:{name}", base=tmp_path) for name in ("Plain", "Loud", "Louder", "FAST")
+    )
+    built = [world.environment(tasks=1) for world in (plain, loud, louder, fast)]
+    assert [type(world).__name__ for world in built] == ["Plain", "Loud", "Louder", "CounterEnvironment"]
+    assert plain.do_nothing == fast.do_nothing == counter.WORLD.do_nothing
+    assert loud.do_nothing == louder.do_nothing == "ACTION: DONE", (
+        "two environments of one file share nothing"
+    )
+    assert plain.oracle is loud.oracle is counter.WORLD.oracle
+    assert (fast.max_interactions, plain.max_interactions) == (3, counter.WORLD.max_interactions)
+
+
+def test_a_class_with_two_worlds_must_be_named_by_one_of_them(tmp_path: Path) -> None:
+    two = VARIANTS + "QUIET = replace(LOUD, do_nothing='Action: done')\n"
+    (tmp_path / "variants.py").write_text(two)
+    assert "several worlds of Loud; name one of them" in complaint(
+        "environment", "variants.py:Loud", tmp_path
+    )
+    assert load_world("variants.py:QUIET", base=tmp_path).do_nothing == "Action: done"
 
 
 def test_a_class_from_a_file(tmp_path: Path) -> None:
@@ -85,7 +126,7 @@ def test_a_class_from_a_file(tmp_path: Path) -> None:
     assert plugin.name == "mine.py:Mine"
     again = load_plugin("callback", f"{path}:Mine")
     assert again.target is plugin.target, "one file, one class"
-    assert plugin.companion("number") == 3
+    assert plugin.module.number == 3
 
 
 def test_a_changed_file_is_another_plugin(tmp_path: Path) -> None:
@@ -141,7 +182,9 @@ def test_files_that_do_not_work(tmp_path: Path, name: str, expected: str) -> Non
 
 def test_a_class_that_is_no_environment_is_refused(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(CALLBACK_FILE)
-    assert "not a subclass of Environment" in complaint("environment", "mine.py:Mine", tmp_path)
+    assert "neither a World nor a subclass of Environment" in complaint(
+        "environment", "mine.py:Mine", tmp_path
+    )
 
 
 @pytest.fixture
@@ -153,8 +196,8 @@ def distribution(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: foreign-world\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(
         "[perdure.environments]\n"
-        "foreign = foreign_world:ENVIRONMENT\n"
-        "counter = foreign_world:ENVIRONMENT\n"
+        "foreign = foreign_world:WORLD\n"
+        "counter = foreign_world:WORLD\n"
         "gone = foreign_world:NOWHERE\n"
         "missing = no_such_module:X\n"
         "[perdure.callbacks]\n"
@@ -165,9 +208,9 @@ def distribution(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     package.mkdir()
     (package / "__init__.py").write_text(
         "from foreign_world.world import Foreign\n"
-        "from perdure.environments.counter import DO_NOTHING, build_oracle, normalise\n"
-        "ENVIRONMENT = Foreign\n"
-        "MAX_INTERACTIONS = 7\n"
+        "from dataclasses import replace\n"
+        "from perdure.environments import counter\n"
+        "WORLD = replace(counter.WORLD, environment=Foreign, max_interactions=7)\n"
     )
     (package / "world.py").write_text(
         "from perdure.environments.counter import CounterEnvironment\n\n"
@@ -188,7 +231,7 @@ def test_plugins_of_other_packages_are_known_by_their_entry_points(tmp_path: Pat
     assert load_plugin("environment", "counter").target is counter.CounterEnvironment, "ours comes first"
     plugin = load_plugin("environment", "foreign")
     assert plugin.target.__name__ == "Foreign"
-    assert plugin.companion("MAX_INTERACTIONS") == 7, "companions are beside the entry point"
+    assert load_world("foreign").max_interactions == 7
     run = perdure.run(
         {
             "environment": {"name": "foreign", "tasks": 3},
@@ -227,6 +270,11 @@ def test_an_environment_with_methods_left_is_refused(tmp_path: Path) -> None:
         "    def task_ids(self): return ['1']\n"
         "    def interact(self, action): ...\n"
         "    def release(self): ...\n"
+        "from perdure.core.world import World as Declared\n"
+        "WORLD = Declared(environment=World, max_interactions=1, do_nothing='', reply_form=str)\n"
     )
     message = complaint("environment", "half.py:World", tmp_path)
-    assert message == "environment 'half.py:World' does not define: calculate_metric, complete, reset"
+    assert (
+        message
+        == "environment 'half.py:World' does not define: calculate_metric, complete, read_action, reset"
+    )

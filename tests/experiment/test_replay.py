@@ -19,9 +19,8 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from perdure.environments.counter import (  # noqa: F401
-    DO_NOTHING, MAX_INTERACTIONS, CounterEnvironment, build_oracle, normal_form,
-)
+from perdure.environments import counter
+from perdure.environments.counter import CounterEnvironment
 
 SETTINGS = Path("PLACE")
 
@@ -41,10 +40,11 @@ class World(CounterEnvironment):
         super().__init__(tasks=4)
         self.version = settings().get("version", "1")
 
-    def reset(self, task_id):
+    def reset(self, trial):
+        task_id = trial.task_id
         if task_id in settings().get("lost", []):
             raise KeyError(task_id)
-        opening = super().reset(task_id)
+        opening = super().reset(trial)
         return replace(opening, goal=opening.goal + settings().get("goal", ""))
 
     def interact(self, action):
@@ -55,6 +55,9 @@ class World(CounterEnvironment):
 
     def complete(self):
         return replace(super().complete(), **settings().get("complete", {}))
+
+
+WORLD = replace(counter.WORLD, environment=World, normalise=normalise)
 '''
 
 Change = Callable[[dict[str, object]], None]

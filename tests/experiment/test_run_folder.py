@@ -160,7 +160,7 @@ def test_mistakes_are_found_before_anything_is_written(tmp_path: Path) -> None:
         (["environment.name=nowhere"], "unknown environment 'nowhere'; choose one of: "),
         (
             ["environment.size=3"],
-            "environment.size: unknown key; choose one of: tasks, seed, max_interactions",
+            "environment.size: unknown key; choose one of: tasks, seed",
         ),
         (["environment.tasks=0"], "environment: tasks must be at least 1, not 0"),
         (['tasks=["0", "9"]'], "tasks: 'counter' has no task '9'; it has: 0, 1"),
@@ -207,12 +207,11 @@ RELEASE = """
 """
 
 
-@pytest.mark.parametrize("missing", ["normalise", "MAX_INTERACTIONS"])
-def test_an_environment_without_its_companions_is_refused_at_once(bench: Bench, missing: str) -> None:
+def test_an_environment_without_a_world_is_refused_at_once(bench: Bench) -> None:
     source = Path(bench.config["environment"]["name"].rpartition(":")[0]).read_text()
-    (bench.folder / "worlds.py").write_text(source.replace(missing, "something_else"))
+    (bench.folder / "worlds.py").write_text(source.partition("WORLD = ")[0])
     bench.config["environment"]["name"] = f"{bench.folder}/worlds.py:Breakable"
-    with pytest.raises(ConfigError, match=f"has no '{missing}' beside its class"):
+    with pytest.raises(ConfigError, match=r"declare WORLD = World\(environment=Breakable, …\) beside it"):
         bench.run()
     assert not bench.out.exists()
 
@@ -222,7 +221,8 @@ def test_paths_of_a_file_start_beside_it(tmp_path: Path, monkeypatch: pytest.Mon
     (tmp_path / "deep" / "mine.py").write_text(CALLBACK)
     (tmp_path / "deep" / "run.toml").write_text(
         f'[environment]\nname = "counter"\ntasks = 1\n[agent]\nkind = "do_nothing"\n'
-        f'[[callbacks]]\nname = "mine.py:Mine"\n[limits]\nmax_interactions = {counter.MAX_INTERACTIONS}\n'
+        f'[[callbacks]]\nname = "mine.py:Mine"\n'
+        f"[limits]\nmax_interactions = {counter.WORLD.max_interactions}\n"
     )
     monkeypatch.chdir(tmp_path)
     run = perdure.run("deep/run.toml", out=tmp_path / "run")

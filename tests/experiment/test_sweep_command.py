@@ -19,7 +19,7 @@ SWEEP = """
 name = "tiny"
 [base]
 environment = { name = "warehouse", tasks = 1, horizon = 10, profile = "paper" }
-models.default = { provider = "perfect_reader", environment = "warehouse" }
+models.default = { provider = "perfect_reader" }
 [grid]
 "agent.strategy" = [{ name = "full_history" }, { name = "structured_state" }, { name = "stateful" }]
 """

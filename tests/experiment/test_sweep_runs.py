@@ -18,7 +18,7 @@ WAREHOUSE = """
 name = "small"
 [base]
 environment = { name = "warehouse", tasks = 2, horizon = 20 }
-models.default = { provider = "perfect_reader", environment = "warehouse" }
+models.default = { provider = "perfect_reader" }
 [grid]
 "agent.strategy" = [{ name = "full_history" }, { name = "sliding_window", turns = 1 }]
 """

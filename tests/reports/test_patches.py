@@ -13,7 +13,7 @@ from perdure.reports.patches import patch_facts, patches_table
 
 
 def warehouse(folder: Path, replies: str | None = None, horizon: int = 10) -> perdure.Run:
-    model: dict[str, Any] = {"provider": "perfect_reader", "environment": "warehouse"}
+    model: dict[str, Any] = {"provider": "perfect_reader"}
     if replies is not None:
         script = folder / "script.py"
         script.write_text(replies)

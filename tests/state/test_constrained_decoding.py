@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from perdure.core.types import Completion, Message, Request, Sampling
-from perdure.environments.counter import ACTION_PATTERN, STATE_SCHEMA
+from perdure.environments.counter.state import ACTION_PATTERN, STATE_SCHEMA
 from perdure.models.local import LocalModel
 from perdure.state import Proposal, StateRuntime
 from perdure.state.action import TextActions

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from perdure.core.agent import ContextView
 from perdure.core.callback import Callback, CallbackContext
-from perdure.core.controller import Limits, Trial
+from perdure.core.controller import Limits
 from perdure.core.errors import RunFolderError
 from perdure.core.history import InteractionHistory
 from perdure.core.model import CallCharge, LanguageModel, request_digest, request_options
@@ -29,6 +29,7 @@ from perdure.core.types import (
     Request,
     Sampling,
     SessionStatus,
+    Trial,
     Usage,
 )
 from perdure.environments.counter import CounterEnvironment

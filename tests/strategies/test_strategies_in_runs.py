@@ -17,7 +17,7 @@ def config(strategy: dict[str, Any], **environment: Any) -> dict[str, Any]:
     return {
         "environment": {"name": "warehouse", "tasks": 2, "horizon": 60, **environment},
         "agent": {"strategy": strategy},
-        "models": {"default": {"provider": "perfect_reader", "environment": "warehouse"}},
+        "models": {"default": {"provider": "perfect_reader"}},
     }
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from perdure.callbacks.experience_store import Compat, SessionNumbers, joined, show_session
 from perdure.callbacks.voting import Ballot, break_tie_as_original, cast
-from perdure.core.agent import ContextView, ModelAgent
+from perdure.core.agent import ModelAgent
 from perdure.core.callback import Callback, CallbackContext
 from perdure.core.errors import ConfigError, ModelError
 from perdure.core.model import LanguageModel, ModelHandle, Outcome
@@ -28,7 +28,7 @@ class GroupSelfConsistency(Callback):
 
     The newest `groups` x `group_size` correct sessions (all, with `groups = 0`) are shared out in groups;
     each prompt is what the strategy renders with that group as further experience. Voters are the agent's own
-    reply and one for each group; they vote by the environment's `normal_form`. The winner's first whole reply
+    reply and one for each group; they vote by the environment's `read_action`. The winner's first whole reply
     is adopted, so that a strategy's state follows it. Several leaders: the model is asked which of them is
     right, and where it does not say, the agent's own action stays if it leads, else the first leader wins;
     `compat = "paper"` applies the original's rule instead (`break_tie_as_original`) and its wording.
@@ -48,10 +48,7 @@ class GroupSelfConsistency(Callback):
         batch: int = 4,
         model: LanguageModel | None = None,
         compat: Compat = "none",
-        normal_form: Callable[[str], str | None] | None = None,
     ) -> None:
-        if normal_form is None:
-            raise ValueError("this environment does not say which actions are equal (no normal_form)")
         if groups < 0 or group_size < 1 or batch < 1:
             raise ValueError("group_size and batch must be at least 1, groups at least 0")
         self._size = group_size
@@ -60,7 +57,6 @@ class GroupSelfConsistency(Callback):
         self._batch_before = (self._batch, 0)
         self._model = model
         self._compat = compat
-        self._normal_form = normal_form
         self._groups: list[list[str]] = []
         self._log: list[JSON] = []
 
@@ -90,11 +86,11 @@ class GroupSelfConsistency(Callback):
         own = ctx.session.reply
         if own is None or not self._groups or not isinstance(ctx.agent, ModelAgent):
             return
-        requests = [ctx.agent.request(self._view(ctx, group)) for group in self._groups]
+        requests = [ctx.agent.request(ctx.view(group)) for group in self._groups]
         model = self._model or self._agents_model(ctx.agent)
         outcomes = self._generate(model, requests)
         replies = [None if isinstance(outcome, ModelError) else outcome.text for outcome in outcomes]
-        ballot = cast([own, *replies], self._normal_form)
+        ballot = cast([own, *replies], ctx.environment.read_action)
         winner = self._winner(ctx, ballot, model)
         self._log.append({"turn": ctx.session.turns, "votes": ballot.counts, "winner": winner})
         if winner is not None and winner != ballot.actions[0]:
@@ -113,9 +109,6 @@ class GroupSelfConsistency(Callback):
     def snapshot_state(self) -> JSON:
         """The numbers of the solved sessions, and the batch size."""
         return {"solved": self._solved.newest(), "batch": [self._batch, self._smaller_in_a_row]}
-
-    def _view(self, ctx: CallbackContext, group: Sequence[str] = ()) -> ContextView:
-        return ContextView.of(ctx.session, ctx.environment.instructions, group)
 
     def _agents_model(self, agent: ModelAgent) -> LanguageModel:
         """The agent's model, with its tokens counted as this method's."""
@@ -155,7 +148,7 @@ class GroupSelfConsistency(Callback):
         """The leader whose number the model gives, if it gives one."""
         if not isinstance(ctx.agent, ModelAgent):
             return None
-        request = ctx.agent.request(self._view(ctx))
+        request = ctx.agent.request(ctx.view())
         *before, last = request.messages
         listed = "\n".join(f"{number}. {action}" for number, action in enumerate(leaders, 1))
         question = QUESTION.format(last=last.text, listed=listed)

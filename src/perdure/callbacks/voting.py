@@ -14,7 +14,7 @@ class Ballot:
     replies: tuple[str | None, ...]
     """None where no reply could be had."""
     actions: tuple[str | None, ...]
-    """Normal forms."""
+    """Keys by which actions are compared."""
 
     @property
     def counts(self) -> dict[str, int]:
@@ -36,9 +36,9 @@ class Ballot:
         return reply
 
 
-def cast(replies: Sequence[str | None], normal_form: Callable[[str], str | None]) -> Ballot:
+def cast(replies: Sequence[str | None], read_action: Callable[[str], str | None]) -> Ballot:
     """Read every reply's action."""
-    actions = tuple(None if reply is None else normal_form(reply) for reply in replies)
+    actions = tuple(None if reply is None else read_action(reply) for reply in replies)
     return Ballot(tuple(replies), actions)
 
 

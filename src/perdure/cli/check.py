@@ -88,12 +88,12 @@ def _suite(kind: Checked, plugin: Plugin, parameters: Mapping[str, JSON]) -> Ite
 
 
 def _environment_suite(plugin: Plugin, parameters: Mapping[str, JSON]) -> Iterator[CheckResult]:
-    from perdure.conformance.companions import companions_of
     from perdure.conformance.environments import check_environment
+    from perdure.experiment.registry import EnvironmentPlugin
 
-    companions = companions_of(plugin, parameters)
+    assert isinstance(plugin, EnvironmentPlugin)
     yield from check_environment(
-        lambda: _build(plugin, parameters), companions, oracle_seconds=_ORACLE_SECONDS
+        plugin.world, lambda: _build(plugin, parameters), oracle_seconds=_ORACLE_SECONDS
     )
 
 

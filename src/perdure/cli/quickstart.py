@@ -91,7 +91,7 @@ def _long_configs(out: Path) -> dict[str, dict[str, JSON]]:
             "name": f"quickstart-{name}",
             "environment": {"name": "warehouse", "horizon": HORIZON, "tasks": 3, "profile": "growth"},
             "agent": {"kind": "model", "model": "reader", "strategy": strategy},
-            "models": {"reader": {"provider": "perfect_reader", "environment": "warehouse"}},
+            "models": {"reader": {"provider": "perfect_reader"}},
             "execution": {"out": str(out / name)},
         }
         for name, strategy in STRATEGIES.items()

@@ -5,17 +5,18 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from perdure.core.agent import Agent
 from perdure.core.callback import CallbackList
-from perdure.core.controller import Controller, Limits, Trial
+from perdure.core.controller import Controller, Limits
 from perdure.core.environment import Environment, Opening
 from perdure.core.errors import ConfigError
 from perdure.core.model import ModelPool
 from perdure.core.session import SessionRecord
+from perdure.core.types import Trial
+from perdure.core.world import World
 from perdure.experiment.scripted_agents import DoNothing
 from perdure.storage.run_store import Journal, RunStore
 
@@ -23,32 +24,17 @@ _CHUNK = 10
 """Tasks between two looks at the clock."""
 
 
-@dataclass(frozen=True)
-class Companions:
-    """What an environment's module offers beside its class (see `perdure.environments`)."""
-
-    do_nothing: str
-    max_interactions: int
-    build_oracle: Callable[[], Agent] | None = None
-    normal_form: Callable[[str], str | None] | None = None
-    normalise: Callable[[str], str] = lambda text: text
-
-
 class Subject:
-    """An environment under test: one instance for most checks, and fresh ones on demand."""
+    """A world under test: one instance for most checks, and fresh ones on demand."""
 
     def __init__(
-        self,
-        build: Callable[[], Environment],
-        companions: Companions,
-        sample: int,
-        oracle_seconds: float = 0.0,
+        self, world: World, build: Callable[[], Environment], sample: int, oracle_seconds: float = 0.0
     ) -> None:
+        self.world = world
         self.build = build
         self._oracle_seconds = oracle_seconds
         self._built: list[Environment] = []
         self._actions: dict[str, list[str]] | None = None
-        self.companions = companions
         self.environment = self.fresh()
         self.tasks = spread(list(self.environment.task_ids()), sample)
         """The sample that is played."""
@@ -75,35 +61,45 @@ class Subject:
 
     def do_nothing_agent(self) -> Agent:
         """The floor."""
-        return DoNothing(self.companions.do_nothing)
+        return DoNothing(self.world.do_nothing)
+
+    def oracle(self) -> Agent | None:
+        """The ceiling, where the world has one."""
+        return None if self.world.oracle is None else self.world.oracle(self.environment)
 
     def actions(self, task: str) -> list[str]:
         """What the oracle did in a task, or the do-nothing reply where there is no oracle."""
         if self._actions is None:
-            build = self.companions.build_oracle
-            agent = build() if build is not None else self.do_nothing_agent()
             self._actions = {}
-            play(self, agent, actions=self._actions)
+            play(self, self.oracle() or self.do_nothing_agent(), actions=self._actions)
         return self._actions[task]
 
     def observations(self, task: str) -> list[str]:
         """What the environment answers to the oracle, from the first observation on."""
-        texts = [self.environment.reset(task).observation.text]
+        texts = [self.environment.reset(Trial(task)).observation.text]
         texts += [self.environment.interact(action).text for action in self.actions(task)]
         self.environment.complete()
         return texts
 
     def opening_text(self, opening: Opening) -> str:
         """An opening as one text, without what may differ between two plays."""
-        return self.companions.normalise("\n".join(message.text for message in opening.history))
+        return self.world.normalise("\n".join(message.text for message in opening.history))
 
-    def transcript(self, environment: Environment, task: str, actions: Sequence[str]) -> list[str]:
-        """The opening, every answer and the verdict of one play, each as one text."""
-        texts = [self.opening_text(environment.reset(task))]
+    def transcript(
+        self,
+        environment: Environment,
+        task: str,
+        actions: Sequence[str],
+        between: Callable[[Environment], None] = lambda environment: None,
+    ) -> list[str]:
+        """The opening, every answer and the verdict of one play, each as one text; `between` actions."""
+        texts = [self.opening_text(environment.reset(Trial(task)))]
         for action in actions:
+            between(environment)
             observation = environment.interact(action)
-            text = self.companions.normalise(observation.text)
+            text = self.world.normalise(observation.text)
             texts.append(f"{text} {observation.accepted} {observation.done} {observation.status}")
+        between(environment)
         evaluation = environment.complete()
         return [*texts, f"{evaluation.outcome} {evaluation.reward} {sorted(evaluation.detail.items())}"]
 
@@ -116,10 +112,10 @@ def play(
     actions: dict[str, list[str]] | None = None,
 ) -> list[SessionRecord]:
     """Play tasks, by default the sample, through the controller; `actions` collects what was done."""
-    limits = Limits(subject.companions.max_interactions, max_turns=4 * subject.companions.max_interactions)
+    limits = Limits(subject.world.max_interactions, max_turns=4 * subject.world.max_interactions)
     with tempfile.TemporaryDirectory(prefix="perdure-check-") as scratch:
         store = RunStore(Path(scratch), fsync=False)
-        journal = Journal(Path(scratch) / "journal.jsonl", normalise=subject.companions.normalise)
+        journal = Journal(Path(scratch) / "journal.jsonl", normalise=subject.world.normalise)
         try:
             Controller(
                 schedule=[Trial(task) for task in tasks or subject.tasks],

@@ -2,9 +2,7 @@
 
 A suite in a test file of your own:
 
-    # perdure.conformance.companions, perdure.experiment.registry
-    companions = companions_of(load_plugin("environment", "my_world.py:MyWorld"))
-    failed = [result for result in check_environment(MyWorld, companions) if not result.passed]
+    failed = [result for result in check_environment(WORLD) if not result.passed]
     assert not failed
 """
 
@@ -13,16 +11,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from math import isfinite
+from typing import TypeAlias
 
 from perdure.conformance.checks import CheckFailed, require, run_checks, shorten
-from perdure.conformance.environment_play import Companions, Subject, play
+from perdure.conformance.environment_play import Subject, play
 from perdure.conformance.hostile import HOSTILE_REPLIES
 from perdure.conformance.result import NOT_APPLICABLE, CheckResult
 from perdure.core.environment import Environment
 from perdure.core.session import SessionRecord, check_alternation
-from perdure.core.types import EvaluationOutcome, Observation, SessionStatus
+from perdure.core.types import EvaluationOutcome, Observation, SessionStatus, Trial
+from perdure.core.world import World
 
-__all__ = ["Companions", "check_environment"]
+Keys: TypeAlias = dict[str, str | None]
 
 PUBLIC_MEMBERS = frozenset(
     {
@@ -33,6 +33,7 @@ PUBLIC_MEMBERS = frozenset(
         "task_ids",
         "reset",
         "interact",
+        "read_action",
         "complete",
         "calculate_metric",
         "release",
@@ -41,19 +42,19 @@ PUBLIC_MEMBERS = frozenset(
 
 
 def check_environment(
-    build: Callable[[], Environment],
-    companions: Companions,
+    world: World,
+    build: Callable[[], Environment] | None = None,
     *,
     sample: int = 5,
     oracle_seconds: float = 0.0,
 ) -> Iterator[CheckResult]:
     """Run every check on environments that `build` makes; `sample` tasks, spread evenly, are played.
 
-    The oracle plays all other tasks, too, as long as `oracle_seconds` have not passed.
-
-    One result a check, in order; nothing is raised for a plugin's failure but what `build` itself raises.
+    Without `build` they are made by the world's own defaults. The oracle plays all other tasks, too, as long
+    as `oracle_seconds` have not passed. One result a check, in order; nothing is raised for a plugin's
+    failure but what `build` itself raises.
     """
-    subject = Subject(build, companions, sample, oracle_seconds)
+    subject = Subject(world, build or world.environment, sample, oracle_seconds)
     try:
         yield from run_checks(subject, CHECKS)
     finally:
@@ -86,7 +87,7 @@ def unknown_task_raises_key_error(subject: Subject) -> str:
     """`reset` of an id that does not exist."""
     unknown = "no such task \u2205"
     try:
-        subject.environment.reset(unknown)
+        subject.environment.reset(Trial(unknown))
     except KeyError:
         return ""
     raise CheckFailed("reset of an unknown id did not raise KeyError")
@@ -95,7 +96,7 @@ def unknown_task_raises_key_error(subject: Subject) -> str:
 def openings_are_valid(subject: Subject) -> str:
     """The history alternates from a user message and holds the goal; the first observation is open."""
     for task in subject.tasks:
-        opening = subject.environment.reset(task)
+        opening = subject.environment.reset(Trial(task))
         check_alternation(opening.history)
         if opening.observation.status.is_terminal:
             continue
@@ -112,7 +113,7 @@ def openings_are_valid(subject: Subject) -> str:
 def instructions_are_constant(subject: Subject) -> str:
     """The same text before, within and after a task, and in a second instance."""
     before = subject.environment.instructions
-    subject.environment.reset(subject.tasks[0])
+    subject.environment.reset(Trial(subject.tasks[0]))
     within = subject.environment.instructions
     subject.environment.complete()
     same = before == within == subject.environment.instructions == subject.fresh().instructions
@@ -123,10 +124,10 @@ def instructions_are_constant(subject: Subject) -> str:
 def second_reset_abandons_the_first(subject: Subject) -> str:
     """`reset` while a task is open gives that task the opening it always has."""
     task, other = subject.tasks[0], subject.tasks[-1]
-    first = subject.opening_text(subject.environment.reset(task))
-    subject.environment.reset(other)
-    subject.environment.interact(subject.companions.do_nothing)
-    again = subject.opening_text(subject.environment.reset(task))
+    first = subject.opening_text(subject.environment.reset(Trial(task)))
+    subject.environment.reset(Trial(other))
+    subject.environment.interact(subject.world.do_nothing)
+    again = subject.opening_text(subject.environment.reset(Trial(task)))
     subject.environment.complete()
     require(first == again, f"task {task!r} opens differently after another was abandoned")
     return ""
@@ -134,9 +135,10 @@ def second_reset_abandons_the_first(subject: Subject) -> str:
 
 def oracle_solves_the_tasks(subject: Subject) -> str:
     """The oracle scores 1.0 through the real controller; a task that is ignored here is told, not judged."""
-    if subject.companions.build_oracle is None:
-        return f"{NOT_APPLICABLE}: there is no build_oracle beside the class"
-    records = subject.play_by_oracle(subject.companions.build_oracle())
+    oracle = subject.oracle()
+    if oracle is None:
+        return f"{NOT_APPLICABLE}: the world has no oracle"
+    records = subject.play_by_oracle(oracle)
     counted = [record for record in records if not record.ignored]
     wrong = [record for record in counted if record.reward != 1.0 or not record.correct]
     solved = f"{len(counted) - len(wrong)}/{len(subject.environment.task_ids())} tasks"
@@ -159,7 +161,7 @@ def do_nothing_terminates(subject: Subject) -> str:
 def hostile_replies_are_data(subject: Subject) -> str:
     """No reply raises; each gives an observation whose status is running or terminal."""
     for kind, reply in HOSTILE_REPLIES.items():
-        subject.environment.reset(subject.tasks[0])
+        subject.environment.reset(Trial(subject.tasks[0]))
         try:
             observation = subject.environment.interact(reply)
             evaluation = subject.environment.complete()
@@ -199,7 +201,7 @@ def evaluations_are_valid(subject: Subject) -> str:
     """Rewards lie in [0, 1], outcomes are set, details are flat numbers that JSON can hold."""
     for task in subject.tasks:
         for actions in ([], subject.actions(task)):
-            subject.environment.reset(task)
+            subject.environment.reset(Trial(task))
             for action in actions:
                 subject.environment.interact(action)
             evaluation = subject.environment.complete()
@@ -211,29 +213,33 @@ def evaluations_are_valid(subject: Subject) -> str:
     return ""
 
 
-def normal_form_is_stable(subject: Subject) -> str:
-    """It takes any text, gives None for what is no action, and a form that can be read is its own form."""
-    normal_form = subject.companions.normal_form
-    if normal_form is None:
-        return f"{NOT_APPLICABLE}: normal_form is not offered"
-    played = [action for task in subject.tasks for action in subject.actions(task)]
-    for action in [*HOSTILE_REPLIES.values(), *played]:
-        form = normal_form(action)
-        require(form is None or isinstance(form, str), f"{shorten(action)} gives {type(form).__name__}")
-        require(form == normal_form(action), f"{shorten(action)} has two forms")
-        again = None if form is None else normal_form(form)
-        require(again in (form, None), f"{shorten(action)} becomes {form!r} and then {again!r}")
-    require(normal_form("") is None, "an empty reply has a normal form")
-    if subject.companions.build_oracle is None:  # a do-nothing reply need not be an action
+def read_action_is_pure_and_total(subject: Subject) -> str:
+    """It takes any text, gives None for what is no action, changes nothing, and reads what the oracle did."""
+    unread: list[str] = []
+    for task in subject.tasks:
+        actions = subject.actions(task)
+        expected = subject.transcript(subject.environment, task, actions)
+        keys: dict[str, str | None] = {}
+
+        def read(environment: Environment, actions: Sequence[str] = actions, keys: Keys = keys) -> None:
+            for text in [*HOSTILE_REPLIES.values(), *actions, ""]:
+                key = environment.read_action(text)
+                require(key is None or isinstance(key, str), f"{shorten(text)} gives {type(key).__name__}")
+                require(keys.setdefault(text, key) == key, f"{shorten(text)} is read in two ways")
+
+        found = subject.transcript(subject.environment, task, actions, between=read)
+        require(found == expected, f"task {task!r}, while actions are read: {_parting(expected, found)}")
+        require(keys[""] is None, "an empty reply is read as an action")
+        unread += [action for action in actions if keys[action] is None]
+    if subject.world.oracle is None:  # a do-nothing reply need not be an action
         return "no actions of an oracle to try it on"
-    missing = [action for action in played if normal_form(action) is None]
-    require(not missing, f"the oracle's {shorten(missing[0]) if missing else ''} has no normal form")
-    return f"{len(played)} actions"
+    require(not unread, f"the oracle's {shorten(unread[0]) if unread else ''} is not read as an action")
+    return f"{len(subject.tasks)} tasks"
 
 
 def normalise_is_idempotent(subject: Subject) -> str:
     """`normalise` of a normalised observation changes nothing more; it takes any text."""
-    normalise = subject.companions.normalise
+    normalise = subject.world.normalise
     seen = [text for task in subject.tasks for text in subject.observations(task)]
     for text in [*HOSTILE_REPLIES.values(), *seen]:
         once = normalise(text)
@@ -254,7 +260,7 @@ def metrics_are_numbers(subject: Subject) -> str:
 def release_is_idempotent(subject: Subject) -> str:
     """`release` twice, within an open task."""
     environment = subject.build()
-    environment.reset(subject.tasks[0])
+    environment.reset(Trial(subject.tasks[0]))
     environment.release()
     environment.release()
     return ""
@@ -273,7 +279,7 @@ CHECKS: Sequence[Callable[[Subject], str]] = (
     complete_restores,
     two_instances_agree,
     evaluations_are_valid,
-    normal_form_is_stable,
+    read_action_is_pure_and_total,
     normalise_is_idempotent,
     metrics_are_numbers,
     release_is_idempotent,

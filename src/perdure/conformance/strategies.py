@@ -19,12 +19,15 @@ from perdure.core.agent import ContextStrategy, ContextView
 from perdure.core.environment import Opening
 from perdure.core.history import HistoryFactory
 from perdure.core.session import Rejected
-from perdure.core.types import Message, Observation
+from perdure.core.types import Message, Observation, Trial
 
 STEPS = 50
 
 _VIEW = ContextView(
+    trial=Trial("TASK"),
+    turn=1,
     instructions="INSTRUCTIONS-7f3a: press the buttons in the right order.",
+    reply_form="FORM-28d1: one line, for example:\nAction: press 0",
     goal="GOAL-51c2: open the gate.",
     experience=("LESSON-90be: the red button comes first.", "LESSON-4d77: never press the blue one twice."),
     history=(),

@@ -12,7 +12,9 @@ from perdure.core.errors import ModelError
 from perdure.core.model import LanguageModel
 from perdure.core.randomness import keyed_seed
 from perdure.core.session import Rejected, Session
-from perdure.core.types import JSON, Message, Observation, Request, Sampling
+from perdure.core.types import JSON, Message, Observation, Request, Sampling, Trial
+
+_NO_TRIAL = Trial("")
 
 
 @dataclass(frozen=True)
@@ -20,18 +22,29 @@ class ContextView:
     """Everything a strategy may render. What it leaves out, the model does not see."""
 
     instructions: str
+    """What the world is and which actions it has."""
     goal: str
     experience: tuple[str, ...]
     """Lessons of earlier tasks; constant within a task, part of the instructions block."""
     history: tuple[Message, ...]
     rejected: tuple[Rejected, ...] = ()
     """Replies since the last observation that did not become an action, each with its error."""
+    reply_form: str = ""
+    """How a free-text reply writes an action; strategies with a reply format of their own leave it out."""
+    trial: Trial = _NO_TRIAL
+    turn: int = 0
+    """Inferences of this task so far, the one under way included."""
 
     @classmethod
-    def of(cls, session: Session, instructions: str, experience: Sequence[str] = ()) -> ContextView:
+    def of(
+        cls, session: Session, instructions: str, reply_form: str = "", experience: Sequence[str] = ()
+    ) -> ContextView:
         """What there is to see of a session under way, with more experience than it holds if wanted."""
         return cls(
+            trial=session.trial,
+            turn=session.turns,
             instructions=instructions,
+            reply_form=reply_form,
             goal=session.goal,
             experience=(*session.experience, *experience),
             history=session.history,
@@ -40,8 +53,14 @@ class ContextView:
 
     @property
     def instructions_block(self) -> str:
-        """Instructions, then experience: the prefix that every strategy shows and a server can cache."""
+        """Instructions, then experience, for strategies whose replies have a form of their own."""
         return "\n\n".join([self.instructions, *self.experience])
+
+    @property
+    def text_instructions(self) -> str:
+        """Instructions, how a reply is written, experience: what is the same for all tasks stands first."""
+        form = [self.reply_form] if self.reply_form else []
+        return "\n\n".join([self.instructions, *form, *self.experience])
 
 
 @dataclass(frozen=True)

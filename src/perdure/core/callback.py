@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from math import isfinite
 
-from perdure.core.agent import Agent
+from perdure.core.agent import Agent, ContextView
 from perdure.core.environment import Environment
 from perdure.core.errors import ConfigError
 from perdure.core.session import PastSessions, Session
@@ -51,7 +51,7 @@ class SessionController:
 
 @dataclass(frozen=True)
 class CallbackContext:
-    """The five arguments of every handler."""
+    """The one argument of every handler."""
 
     agent: Agent
     environment: Environment
@@ -59,6 +59,12 @@ class CallbackContext:
     past_sessions: PastSessions
     """Finished sessions of this run, oldest first; read from disk when indexed."""
     controller: SessionController
+    reply_form: str = ""
+    """How a free-text reply writes an action."""
+
+    def view(self, experience: Sequence[str] = ()) -> ContextView:
+        """What the agent sees now, with more experience than the session holds if wanted."""
+        return ContextView.of(self.session, self.environment.instructions, self.reply_form, experience)
 
 
 class Callback:

@@ -12,7 +12,7 @@ from perdure.core.errors import ModelError, RunFolderError
 from perdure.core.model import ModelPool
 from perdure.core.recording import SessionStore, TaskJournal
 from perdure.core.session import Session, SessionStatus
-from perdure.core.types import JSON
+from perdure.core.types import JSON, Trial
 
 
 @dataclass(frozen=True)
@@ -29,14 +29,6 @@ class Limits:
     """As the paper: at the limit the model is asked once more and its reply discarded."""
 
 
-@dataclass(frozen=True)
-class Trial:
-    """One entry of the schedule: a task, and which repeat of it."""
-
-    task_id: str
-    sample: int = 0
-
-
 class Controller:
     """Runs a schedule of trials, one after the other: task order is the experiment."""
 
@@ -51,6 +43,7 @@ class Controller:
         store: SessionStore,
         journal: TaskJournal,
         limits: Limits,
+        reply_form: str = "",
     ) -> None:
         self._schedule = schedule
         self._environment = environment
@@ -60,6 +53,7 @@ class Controller:
         self._store = store
         self._journal = journal
         self._limits = limits
+        self._reply_form = reply_form
         self._flags = SessionController()
 
     def run(self) -> Mapping[str, JSON]:
@@ -73,10 +67,12 @@ class Controller:
         self._pool.recorder = self._journal
         for index in range(len(self._store.past), until):
             trial = self._schedule[index]
-            session = Session(trial.task_id, index=index, sample=trial.sample)
-            self._journal.begin(index, trial.task_id, trial.sample)
+            session = Session(trial.task_id, index=index, sample=trial.repeat, clock=trial.clock)
+            self._journal.begin(index, trial.task_id, trial.repeat)
             self._flags.clear()
-            ctx = CallbackContext(self._agent, self._environment, session, self._store.past, self._flags)
+            ctx = CallbackContext(
+                self._agent, self._environment, session, self._store.past, self._flags, self._reply_form
+            )
             self._session(session, ctx)
             self._commit(session, ctx)
 
@@ -143,7 +139,7 @@ class Controller:
 
     def _reset(self, session: Session) -> bool:
         """Open the task; False when its own set-up failed, of which the agent hears nothing."""
-        opening = self._environment.reset(session.task_id)
+        opening = self._environment.reset(session.trial)
         self._journal.observe(opening.observation)
         if opening.observation.status.is_terminal:
             session.finish(opening.observation.status, opening.observation.reason)
@@ -153,7 +149,7 @@ class Controller:
         return True
 
     def _view(self, session: Session) -> ContextView:
-        return ContextView.of(session, self._environment.instructions)
+        return ContextView.of(session, self._environment.instructions, self._reply_form)
 
     def _limit_reached(self, session: Session) -> bool:
         limits = self._limits
@@ -190,7 +186,7 @@ class Controller:
         It must begin as the schedule does, and may be longer. Raises RunFolderError.
         """
         for line, trial in zip(self._store.past.lines(), self._schedule, strict=False):
-            if (line["task"], line["sample"]) != (trial.task_id, trial.sample):
+            if (line["task"], line["sample"]) != (trial.task_id, trial.repeat):
                 raise RunFolderError(
                     f"session {line['index']} of {str(self._store.folder)!r} is task {line['task']!r}, "
                     f"this schedule has {trial.task_id!r} there; give another --out"

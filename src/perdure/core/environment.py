@@ -1,4 +1,4 @@
-"""The environment contract: five methods, and nothing else is public (LifelongAgentBench B.1.3)."""
+"""The environment contract: these methods, and nothing else is public (LifelongAgentBench B.1.3)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from perdure.core.history import HistoryFactory, InteractionHistory
 from perdure.core.session import SessionRecord
-from perdure.core.types import Evaluation, Observation
+from perdure.core.types import Evaluation, Observation, Trial
 
 __all__ = ["Environment", "Evaluation", "Observation", "Opening"]
 
@@ -48,12 +48,22 @@ class Environment(ABC):
         """Every task, in the order of its file. Ids only: ground truth never leaves the environment."""
 
     @abstractmethod
-    def reset(self, task_id: str) -> Opening:
-        """Prepare s_0 of one task. Raises KeyError for an unknown id, EnvironmentUnavailable."""
+    def reset(self, trial: Trial) -> Opening:
+        """Prepare s_0 of one task. Raises KeyError for an unknown id, EnvironmentUnavailable.
+
+        Whatever a world draws by chance is keyed by the trial, and its present is `trial.clock`.
+        """
 
     @abstractmethod
     def interact(self, action: str) -> Observation:
         """Carry out one action of the open task. Never raises for a bad action."""
+
+    @abstractmethod
+    def read_action(self, text: str) -> str | None:
+        """The key by which actions of the open task are compared; None where a text holds no action.
+
+        Pure, and by this configuration: equal keys for actions that do the same. It is never carried out.
+        """
 
     @abstractmethod
     def complete(self) -> Evaluation:

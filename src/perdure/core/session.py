@@ -16,9 +16,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from perdure.core.errors import IllegalTransition
-from perdure.core.types import JSON, Evaluation, EvaluationOutcome, Message, Observation, SessionStatus
+from perdure.core.types import (
+    EPOCH,
+    JSON,
+    Evaluation,
+    EvaluationOutcome,
+    Message,
+    Observation,
+    SessionStatus,
+    Trial,
+)
 
 __all__ = [
     "EvaluationOutcome",
@@ -122,12 +132,14 @@ def check_alternation(messages: Sequence[Message]) -> None:
 class Session:
     """A task under way: its interaction history, its steps, its status and its verdict."""
 
-    def __init__(self, task_id: str, *, index: int = 0, sample: int = 0) -> None:
+    def __init__(self, task_id: str, *, index: int = 0, sample: int = 0, clock: datetime = EPOCH) -> None:
         self.task_id = task_id
         self.index = index
         """Position in the run, counted from 0."""
         self.sample = sample
         """Which repeat of this task."""
+        self.clock = clock
+        """What the world gives as the present."""
         self.status = SessionStatus.INITIAL
         self.finish_reason = ""
         self.goal = ""
@@ -145,6 +157,11 @@ class Session:
         self._rejected: list[Rejected] = []
 
     # -- reading
+
+    @property
+    def trial(self) -> Trial:
+        """The entry of the schedule that this session plays."""
+        return Trial(self.task_id, self.sample, self.clock)
 
     @property
     def history(self) -> tuple[Message, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from enum import StrEnum
 from functools import cached_property
 from hashlib import blake2b
@@ -105,6 +106,21 @@ class Task:
     id: str
     goal: str
     skills: tuple[str, ...] = ()
+
+
+EPOCH = datetime(2026, 1, 1, 12, tzinfo=UTC)
+"""What worlds give as the present where a configuration has no `clock`."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One entry of the schedule: a task, and which repeat of it."""
+
+    task_id: str
+    repeat: int = 0
+    """From 0."""
+    clock: datetime = EPOCH
+    """What the world gives as the present, the same for the whole task. Aware of its time zone."""
 
 
 @dataclass(frozen=True)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from hashlib import sha256
 from json import dumps
 from math import isfinite
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from perdure.core.errors import ConfigError
-from perdure.core.types import JSON
+from perdure.core.types import EPOCH, JSON
 from perdure.experiment.orders import Order
 
 _DEEPEST = 64
@@ -118,6 +119,8 @@ class RunConfig(_Section):
 
     name: str = Field(default="run", pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
     seed: int = 0
+    clock: str = EPOCH.isoformat()
+    """What worlds give as the present: date, time and offset, as ISO 8601 writes them."""
     environment: PluginSection
     agent: AgentSection = AgentSection()
     models: dict[str, ModelSection] = {}
@@ -131,6 +134,19 @@ class RunConfig(_Section):
     probes: ProbesSection | None = None
     execution: ExecutionSection = ExecutionSection()
 
+    @field_validator("clock")
+    @classmethod
+    def _one_spelling(cls, text: str) -> str:
+        instant = datetime.fromisoformat(text)
+        if instant.tzinfo is None:
+            raise ValueError("expected an offset from UTC too, such as 2026-01-01T12:00:00Z")
+        return instant.astimezone(UTC).isoformat()
+
+    @property
+    def instant(self) -> datetime:
+        """`clock` as a moment."""
+        return datetime.fromisoformat(self.clock)
+
     def identity(self) -> dict[str, JSON]:
         """What changes results, as plain data: what an agent without a model does not use is left out."""
         identity = self.model_dump(mode="json", exclude={"execution"}, exclude_none=True)
@@ -143,12 +159,14 @@ class RunConfig(_Section):
 def load_config(source: Path | str | Mapping[str, JSON], sets: Iterable[str] = ()) -> RunConfig:
     """Read and check a configuration; `sets` are `key.path=value` with TOML values. Raises ConfigError."""
     if isinstance(source, Mapping):
-        check_plain(source)
+        check_plain({key: value for key, value in source.items() if key != "clock"})
         data, label = _plain_copy(source), "configuration"
     else:
         data, label = _read_toml(Path(source)), str(source)
     for assignment in sets:
         apply_set(data, assignment)
+    if isinstance(data.get("clock"), datetime):
+        data["clock"] = data["clock"].isoformat()
     check_plain(data)
     try:
         return RunConfig.model_validate(data)

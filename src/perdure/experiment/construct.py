@@ -13,6 +13,9 @@ from perdure.core.model import LanguageModel
 from perdure.core.types import JSON
 from perdure.experiment.registry import resolve_path
 
+_ELSEWHERE = {"max_interactions": "limits.max_interactions"}
+"""Where a user sets what a run gives."""
+
 
 def construct(
     target: Any,
@@ -22,13 +25,12 @@ def construct(
     base: Path,
     model_for: Callable[[str], LanguageModel] | None = None,
     offered: Mapping[str, Any] | None = None,
-    ignore_unknown: bool = False,
+    given: Mapping[str, Any] | None = None,
 ) -> Any:
     """Call `target` with checked parameters; see `bind`. A ValueError of its own is a ConfigError too."""
-    if ignore_unknown:
-        accepted = inspect.signature(target).parameters
-        parameters = {key: value for key, value in parameters.items() if key in accepted}
-    arguments = bind(target, parameters, where=where, base=base, model_for=model_for, offered=offered)
+    arguments = bind(
+        target, parameters, where=where, base=base, model_for=model_for, offered=offered, given=given
+    )
     try:
         return target(**arguments)
     except PerdureError:
@@ -45,12 +47,14 @@ def bind(
     base: Path,
     model_for: Callable[[str], LanguageModel] | None = None,
     offered: Mapping[str, Any] | None = None,
+    given: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The arguments that a section's parameters make, without calling anything.
 
     A parameter annotated as `Path` is looked for as `resolve_path` does, one annotated as `LanguageModel`
-    names a model (`model_for` makes the handle). `offered` are values given only where the constructor has
-    such a parameter and the user did not set it. Raises ConfigError: one line with key, value and choices.
+    names a model (`model_for` makes the handle). `offered` are defaults for parameters that the constructor
+    has and the user did not set; `given` are facts of the run, which the user cannot set here. Raises
+    ConfigError: one line with key, value and choices.
     """
     signature = inspect.signature(target)
     try:
@@ -63,11 +67,16 @@ def bind(
         if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
     }
     arguments: dict[str, Any] = {}
+    facts = {key: value for key, value in (given or {}).items() if key in accepted}
     for key, value in parameters.items():
+        if key in facts:
+            instead = f"; set {_ELSEWHERE[key]} instead" if key in _ELSEWHERE else ""
+            raise ConfigError(f"{where}.{key}: the run itself gives it{instead}")
         if key not in accepted:
-            choices = ", ".join(accepted) or "none"
+            choices = ", ".join(name for name in accepted if name not in facts) or "none"
             raise ConfigError(f"{where}.{key}: unknown key; choose one of: {choices}")
         arguments[key] = _convert(value, hints.get(key, Any), f"{where}.{key}", base, model_for)
+    arguments.update(facts)
     for key, value in (offered or {}).items():
         if key in accepted:
             arguments.setdefault(key, value)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from inspect import signature
 
 from perdure.core.agent import ContextView, ModelAgent
+from perdure.core.types import Trial
 from perdure.experiment.costs import price_of
 from perdure.experiment.experiment import Experiment
 from perdure.experiment.registry import load_plugin
@@ -104,9 +105,18 @@ def _prompts_at_most(first: int, turns: int, reply: int, window: int | None) -> 
 def _first_prompt_tokens(experiment: Experiment, agent: ModelAgent, task: str) -> int:
     """0 for a task that cannot be opened: no model is asked about it."""
     environment = experiment.environment
-    opening = environment.reset(task)
+    trial = Trial(task, clock=experiment.config.instant)
+    opening = environment.reset(trial)
     if opening.observation.status.is_terminal:
         return 0
     agent.strategy.start(opening)
-    view = ContextView(environment.instructions, opening.goal, (), tuple(opening.history))
+    view = ContextView(
+        trial=trial,
+        turn=1,
+        instructions=environment.instructions,
+        reply_form=experiment.world.reply_form(environment),
+        goal=opening.goal,
+        experience=(),
+        history=tuple(opening.history),
+    )
     return estimate_messages(agent.strategy.render(view)).tokens

@@ -10,17 +10,17 @@ from typing import Any
 
 from perdure.core.agent import Agent, ModelAgent
 from perdure.core.callback import Callback, CallbackList
-from perdure.core.controller import Controller, Limits, Trial
+from perdure.core.controller import Controller, Limits
 from perdure.core.environment import Environment
 from perdure.core.errors import ConfigError, Divergence
 from perdure.core.model import LanguageModel, ModelHandle, ModelPool, ModelSpec
-from perdure.core.types import JSON, Sampling
+from perdure.core.types import JSON, Sampling, Trial
 from perdure.experiment.config import RunConfig, config_hash, flatten
 from perdure.experiment.construct import bind, construct
 from perdure.experiment.frozen import FrozenCallbacks
 from perdure.experiment.orders import arrange, needs_skills
 from perdure.experiment.probes import check_probes_taken, probe_folder, probe_positions, read_probe
-from perdure.experiment.registry import Plugin, load_plugin, resolve_path
+from perdure.experiment.registry import Plugin, load_plugin, load_world, resolve_path
 from perdure.experiment.run_folder import check_identity, default_folder, write_config
 from perdure.experiment.scripted_agents import DoNothing, FixedResponse
 from perdure.experiment.sources import source_digests
@@ -44,8 +44,7 @@ class Experiment:
         self.base = (base or Path.cwd()).resolve()
         self.config = config = resolve_config(config, self.base)
         self._watchers = list(watchers)
-        self._environment_plugin = load_plugin("environment", config.environment.name, base=self.base)
-        self._normalise = self._environment_plugin.companion("normalise")
+        self.world = load_world(config.environment.name, base=self.base)
         self.limits = self._limits()
         self.pool = self._build_pool()
         self.environment = self._build_environment()
@@ -83,9 +82,11 @@ class Experiment:
         """A fresh agent as configured."""
         section = self.config.agent
         if section.kind == "oracle":
-            return self._oracle()
+            if self.world.oracle is None:
+                raise ConfigError(f"environment {self.config.environment.name!r} has no oracle")
+            return self.world.oracle(self.environment)
         if section.kind == "do_nothing":
-            return DoNothing(self._environment_plugin.companion("DO_NOTHING"))
+            return DoNothing(self.world.do_nothing)
         if section.kind == "fixed_response":
             if section.run is None:
                 raise ConfigError("agent.run: missing; it names the run folder whose replies are replayed")
@@ -96,6 +97,7 @@ class Experiment:
             section.strategy.parameters,
             "agent.strategy",
             {"model": self._handle("strategy", section.model), **self._strategy_offers()},
+            {"world": self.world},
         )
         return ModelAgent(
             self._handle("agent", section.model), strategy, sampling=sampling, seed=self.config.seed
@@ -103,8 +105,7 @@ class Experiment:
 
     def normalise(self, observation: str) -> str:
         """An observation without what legitimately differs between two runs."""
-        text: str = self._normalise(observation)
-        return text
+        return self.world.normalise(observation)
 
     def check(self) -> None:
         """Build what a run builds first. Raises UsageError where the configuration does not allow it."""
@@ -204,6 +205,7 @@ class Experiment:
             store=store,
             journal=journal,
             limits=self.limits,
+            reply_form=self.world.reply_form(self.environment),
         )
 
     def _detach(self) -> None:
@@ -213,7 +215,7 @@ class Experiment:
 
     def _limits(self) -> Limits:
         section = self.config.limits
-        interactions = section.max_interactions or self._environment_plugin.companion("MAX_INTERACTIONS")
+        interactions = section.max_interactions or self.world.max_interactions
         return Limits(
             max_interactions=interactions,
             max_turns=section.max_turns or 4 * interactions,
@@ -230,47 +232,50 @@ class Experiment:
         specs = {}
         for name, section in self.config.models.items():
             plugin = load_plugin("model", section.provider, base=self.base)
-            bind(plugin.target, section.parameters, where=f"models.{name}", base=self.base)
+            bind(
+                plugin.target,
+                section.parameters,
+                where=f"models.{name}",
+                base=self.base,
+                given={"world": self.world},
+            )
             specs[name] = ModelSpec(section.provider, dict(section.parameters))
         return ModelPool(specs, self._build_model, cache=cache)
 
     def _build_model(self, spec: ModelSpec) -> LanguageModel:
         plugin = load_plugin("model", spec.provider, base=self.base)
         model: LanguageModel = construct(
-            plugin.target, spec.parameters, where=f"models ({spec.provider})", base=self.base
+            plugin.target,
+            spec.parameters,
+            where=f"models ({spec.provider})",
+            base=self.base,
+            given={"world": self.world},
         )
         return model
 
     def _build_environment(self) -> Environment:
         section = self.config.environment
         environment: Environment = self._construct(
-            self._environment_plugin, section.parameters, "environment", self._environment_offers()
+            load_plugin("environment", section.name, base=self.base),
+            section.parameters,
+            "environment",
+            {"seed": self.config.seed},
+            {"max_interactions": self.limits.max_interactions},
         )
         return environment
 
-    def _environment_offers(self) -> dict[str, Any]:
-        return {"seed": self.config.seed, "max_interactions": self.limits.max_interactions}
-
     def _strategy_offers(self) -> dict[str, Any]:
-        """What the environment has for strategies that keep a state or read actions."""
-        companions = {
-            "state_schema": "STATE_SCHEMA",
-            "action_pattern": "ACTION_PATTERN",
-            "fallback_action": "NO_OP",
+        """What the world has for strategies that keep a state or read actions."""
+        if self.world.state is None:
+            form = self.world.reply_form(self.environment)
+            return {"action_form": f"written as an action of this form:\n{form}"}
+        support = self.world.state(self.environment)
+        return {
+            "state_schema": support.schema,
+            "action_pattern": support.action_pattern,
+            "action_form": support.action_form,
+            "fallback_action": support.no_op,
         }
-        module = self._environment_plugin.module
-        return {key: getattr(module, name) for key, name in companions.items() if hasattr(module, name)}
-
-    def _oracle(self) -> Agent:
-        agent: Agent = construct(
-            self._environment_plugin.companion("build_oracle"),
-            self.config.environment.parameters,
-            where="environment",
-            base=self.base,
-            offered=self._environment_offers(),
-            ignore_unknown=True,
-        )
-        return agent
 
     def _callbacks(self) -> CallbackList:
         if self.config.stateless:
@@ -282,12 +287,11 @@ class Experiment:
 
     def _made(self, *, learners: bool = True, watchers: bool = True) -> list[Callback]:
         """Callbacks of the configuration in its order, then the run's own watchers."""
-        offers = {
+        facts = {
             "total": len(self.schedule),
             "folder": self.folder,
-            "seed": self.config.seed,
             "pool": self.pool,
-            "normal_form": getattr(self._environment_plugin.module, "normal_form", None),
+            "world": self.world,
         }
         named = {section.name for section in self.config.callbacks}
         wanted = [
@@ -299,30 +303,33 @@ class Experiment:
         for name, parameters, where in wanted:
             plugin = load_plugin("callback", name, base=self.base)
             if learners if plugin.target.affects_results else watchers:
-                made.append(self._construct(plugin, parameters, where, offers))
+                made.append(self._construct(plugin, parameters, where, {"seed": self.config.seed}, facts))
         return made
 
     def _skills(self) -> Mapping[str, Sequence[str]]:
-        """Skills by task, from the environment's package. Raises ConfigError where it does not offer them."""
-        skills: Mapping[str, Sequence[str]] = construct(
-            self._environment_plugin.companion("task_skills"),
-            self.config.environment.parameters,
-            where="environment",
-            base=self.base,
-            offered=self._environment_offers(),
-            ignore_unknown=True,
-        )
-        return skills
+        """Skills by task. Raises ConfigError where the world does not know them."""
+        if self.world.skills is None:
+            raise ConfigError(
+                f"order = {self.config.order!r}: environment {self.config.environment.name!r} does not say "
+                "which skills its tasks need"
+            )
+        return self.world.skills(self.environment)
 
     def _probed_tasks(self) -> list[Trial]:
         probes = self.config.probes
         if probes is None:
             return []
         known = list(self.environment.task_ids())
-        return [Trial(task) for task in _checked_tasks(probes.tasks, known, self.environment, "probes.tasks")]
+        tasks = _checked_tasks(probes.tasks, known, self.environment, "probes.tasks")
+        return [Trial(task, clock=self.config.instant) for task in tasks]
 
     def _construct(
-        self, plugin: Plugin, parameters: Mapping[str, JSON], where: str, offered: Mapping[str, Any]
+        self,
+        plugin: Plugin,
+        parameters: Mapping[str, JSON],
+        where: str,
+        offered: Mapping[str, Any],
+        given: Mapping[str, Any],
     ) -> Any:
         return construct(
             plugin.target,
@@ -331,6 +338,7 @@ class Experiment:
             base=self.base,
             model_for=lambda model: self._handle(f"{plugin.kind}:{plugin.name}", model),
             offered=offered,
+            given=given,
         )
 
     def _handle(self, caller: str, model: str) -> ModelHandle:
@@ -369,7 +377,8 @@ def make_schedule(
             f"execution.repeat: {config.execution.repeat} times {len(ids)} tasks; "
             f"a run has at most {MAX_SESSIONS:,} sessions"
         )
-    return [Trial(task_id, sample) for sample in range(config.execution.repeat) for task_id in ids]
+    clock = config.instant
+    return [Trial(id_, repeat, clock) for repeat in range(config.execution.repeat) for id_ in ids]
 
 
 def _checked_tasks(

@@ -13,7 +13,7 @@ Order: TypeAlias = Literal["given", "shuffled", "by_skill", "interleaved", "easy
 ORDERS: tuple[Order, ...] = get_args(Order)
 
 Skills: TypeAlias = Mapping[str, Sequence[str]]
-"""Task → the skills it needs; known to the environment only, whose package offers `task_skills`."""
+"""Task → the skills it needs; known to the environment only, whose world says them."""
 
 
 def needs_skills(order: Order) -> bool:

@@ -14,9 +14,10 @@ from types import ModuleType
 from typing import Any, Literal, TypeAlias
 
 from perdure.core.callback import Callback
-from perdure.core.environment import Environment
 from perdure.core.errors import ConfigError, PluginNotFound
 from perdure.core.python_file import load_python_file
+from perdure.core.world import World
+from perdure.experiment.worlds import world_of
 
 Kind: TypeAlias = Literal["environment", "strategy", "model", "callback", "sandbox"]
 
@@ -28,24 +29,22 @@ _PACKAGES: dict[Kind, str] = {
     "sandbox": "perdure.sandboxes",
 }
 
-_CONTRACTS: dict[Kind, type] = {"environment": Environment, "callback": Callback}
-
 
 @dataclass(frozen=True)
 class Plugin:
-    """A class and the module it lives in, which may offer companions (an oracle, a normal form, …)."""
+    """What builds a plugin, and the module it lives in."""
 
     kind: Kind
     name: str
     target: Any
     module: ModuleType
 
-    def companion(self, name: str) -> Any:
-        """A name beside the class. Raises ConfigError when the module does not offer it."""
-        try:
-            return getattr(self.module, name)
-        except AttributeError:
-            raise ConfigError(f"{self.kind} {self.name!r} has no {name!r} beside its class") from None
+
+@dataclass(frozen=True)
+class EnvironmentPlugin(Plugin):
+    """`target` is what builds the environment of `world`."""
+
+    world: World
 
 
 def load_plugin(kind: Kind, name: str, *, base: Path | None = None) -> Plugin:
@@ -58,13 +57,20 @@ def load_plugin(kind: Kind, name: str, *, base: Path | None = None) -> Plugin:
         return _from_file(kind, name, resolve_path(path, base or Path.cwd()), class_name)
     if name in _builtin_modules(kind):
         module = importlib.import_module(f"{_PACKAGES[kind]}.{name}")
-        target = getattr(module, kind.upper(), None)
+        target = _exported(kind, module)
         if target is not None:
-            return _checked(Plugin(kind, name, target, module))
+            return _checked(kind, name, target, module)
     for entry in _entry_points(kind):
         if entry.name == name:
-            return _checked(Plugin(kind, name, _loaded(kind, entry), sys.modules[entry.module]))
+            return _checked(kind, name, _loaded(kind, entry), sys.modules[entry.module])
     raise PluginNotFound(kind, name, plugin_names(kind))
+
+
+def load_world(name: str, *, base: Path | None = None) -> World:
+    """The world of an environment of this name. Raises PluginNotFound, ConfigError."""
+    plugin = load_plugin("environment", name, base=base)
+    assert isinstance(plugin, EnvironmentPlugin)
+    return plugin.world
 
 
 def resolve_path(path: str, base: Path) -> Path:
@@ -83,7 +89,7 @@ def plugin_names(kind: Kind) -> list[str]:
     builtin = [
         name
         for name in _builtin_modules(kind)
-        if hasattr(importlib.import_module(f"{_PACKAGES[kind]}.{name}"), kind.upper())
+        if _exported(kind, importlib.import_module(f"{_PACKAGES[kind]}.{name}")) is not None
     ]
     return sorted({*builtin, *(entry.name for entry in _entry_points(kind))})
 
@@ -104,16 +110,17 @@ def _entry_points(kind: Kind) -> Iterator[EntryPoint]:
 
 def _from_file(kind: Kind, name: str, path: Path, class_name: str) -> Plugin:
     module = load_python_file(path, f"{kind} {name!r}")
-    if not hasattr(module, class_name):
+    defined = vars(module)
+    if class_name not in defined:
         classes = sorted(
             key
-            for key, value in vars(module).items()
-            if isinstance(value, type) and value.__module__ == module.__name__
+            for key, value in defined.items()
+            if isinstance(value, World) or (isinstance(value, type) and value.__module__ == module.__name__)
         )
         raise ConfigError(
             f"{kind} {name!r}: no class {class_name!r} in {path.name}; it has: {', '.join(classes) or 'none'}"
         )
-    return _checked(Plugin(kind, name, getattr(module, class_name), module))
+    return _checked(kind, name, defined[class_name], module)
 
 
 def _loaded(kind: Kind, entry: EntryPoint) -> Any:
@@ -123,18 +130,32 @@ def _loaded(kind: Kind, entry: EntryPoint) -> Any:
         raise ConfigError(f"{kind} {entry.name!r} ({entry.value}): {_one_line(error)}") from error
 
 
-def _checked(plugin: Plugin) -> Plugin:
-    """Where the contract is a class, the plugin must be a subclass of it. Raises ConfigError."""
-    contract = _CONTRACTS.get(plugin.kind)
-    target = plugin.target
-    if contract is not None and not (isinstance(target, type) and issubclass(target, contract)):
-        raise ConfigError(
-            f"{plugin.kind} {plugin.name!r} is {target!r}, not a subclass of {contract.__name__}"
-        )
+def _exported(kind: Kind, module: ModuleType) -> Any:
+    """The one name that a module of this package exports as its plugin; None for a part of another one."""
+    exported = vars(module)
+    match kind:
+        case "environment":
+            return exported.get("WORLD")
+        case _:
+            return exported.get(kind.upper())
+
+
+def _checked(kind: Kind, name: str, target: Any, module: ModuleType) -> Plugin:
+    """A plugin that can be built: a concrete subclass where the contract is a class. Raises ConfigError."""
+    if kind == "environment":
+        world = world_of(name, target, module)
+        _check_concrete(kind, name, world.environment)
+        return EnvironmentPlugin(kind, name, world.environment, module, world)
+    if kind == "callback" and not (isinstance(target, type) and issubclass(target, Callback)):
+        raise ConfigError(f"{kind} {name!r} is {target!r}, not a subclass of {Callback.__name__}")
+    _check_concrete(kind, name, target)
+    return Plugin(kind, name, target, module)
+
+
+def _check_concrete(kind: Kind, name: str, target: Any) -> None:
     if inspect.isabstract(target):
         missing = ", ".join(sorted(target.__abstractmethods__))
-        raise ConfigError(f"{plugin.kind} {plugin.name!r} does not define: {missing}")
-    return plugin
+        raise ConfigError(f"{kind} {name!r} does not define: {missing}")
 
 
 def _one_line(error: Exception) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from perdure.core.environment import Environment
 from perdure.core.session import Interaction, PastSession
-from perdure.core.types import JSON, Evaluation, EvaluationOutcome, Observation, SessionStatus
+from perdure.core.types import JSON, Evaluation, EvaluationOutcome, Observation, SessionStatus, Trial
 from perdure.experiment.experiment import Experiment
 from perdure.experiment.runs import Run
 
@@ -65,7 +65,8 @@ def replay(
         sessions = steps = ungraded = differing = 0
         differences: list[Difference] = []
         for past in run.sessions:
-            found = next(_differences(past, experiment.environment, experiment.normalise), None)
+            trial = Trial(past.record.task_id, past.record.sample, run.config.instant)
+            found = next(_differences(past, trial, experiment.environment, experiment.normalise), None)
             sessions += 1
             steps += len(past.interactions)
             ungraded += not _graded(past)
@@ -76,7 +77,9 @@ def replay(
         return Replay(sessions, steps, ungraded, differing, tuple(differences), recorded, now)
 
 
-def _differences(past: PastSession, environment: Environment, normalise: Normalise) -> Iterator[Difference]:
+def _differences(
+    past: PastSession, trial: Trial, environment: Environment, normalise: Normalise
+) -> Iterator[Difference]:
     record = past.record
 
     def differ(step: int | None, facts: dict[str, tuple[JSON, JSON]]) -> Iterator[Difference]:
@@ -87,7 +90,7 @@ def _differences(past: PastSession, environment: Environment, normalise: Normali
     if not _opened(past):
         return
     try:
-        opening = environment.reset(record.task_id)
+        opening = environment.reset(trial)
     except KeyError:
         yield Difference(record.task_id, record.sample, 0, "task", "known", "unknown")
         return

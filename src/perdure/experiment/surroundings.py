@@ -1,25 +1,22 @@
 """What the machine decides for a run: parameters that a configuration leaves open, and what it stands on.
 
-An environment may offer two functions beside its class, which take those of its parameters that they name:
-
-- `resolve_parameters(…) -> {name: value}`: parameters such as `root = "auto"`, as they are meant on this
-  machine. They take the place of the written ones before anything else is read, so that they are part of the
-  run's identity.
-- `surroundings(…) -> {name: text}`: facts that are not part of the identity, such as the state of the
-  installed programs. They are recorded with the run; that they have changed is told, not refused.
+`World.resolve_parameters` and `World.surroundings` answer; each takes the parameters that it names. What the
+first says takes the place of what is written before anything else is read.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from inspect import signature
 from pathlib import Path
+from typing import Any
 
 from perdure.core.errors import RunFolderError
 from perdure.core.types import JSON
 from perdure.experiment.config import PluginSection, RunConfig, flatten
 from perdure.experiment.construct import construct
-from perdure.experiment.registry import load_plugin
+from perdure.experiment.registry import load_world
 from perdure.experiment.run_folder import CONFIG_FILE, read_config
 from perdure.storage.files import line_offsets, replace_atomically
 
@@ -30,7 +27,7 @@ Facts = Mapping[str, str]
 
 def resolve_environment(section: PluginSection, base: Path) -> PluginSection:
     """The environment's section with everything that this machine decides. Raises UsageError."""
-    return section.model_copy(update=dict(_ask(section, "resolve_parameters", base)))
+    return section.model_copy(update=dict(_resolved(section, base)))
 
 
 def resolve_config(config: RunConfig, base: Path) -> RunConfig:
@@ -77,7 +74,9 @@ def apart_line(runs: Mapping[str, Sequence[Facts]]) -> str:
 
 
 def _surroundings(config: RunConfig, base: Path) -> Facts:
-    return {key: str(value) for key, value in _ask(config.environment, "surroundings", base).items()}
+    section = config.environment
+    facts = _ask(load_world(section.name, base=base).surroundings, section, base)
+    return {key: str(value) for key, value in facts.items()}
 
 
 def _changes(config: RunConfig, folder: Path, base: Path) -> list[str]:
@@ -97,7 +96,7 @@ def _unfinished_elsewhere(
     config: RunConfig, identity: Mapping[str, JSON], folder: Path, base: Path
 ) -> list[str]:
     """Unfinished runs beside `folder` that differ in nothing but what a machine decided."""
-    decided = [f"environment.{key}" for key in _ask(config.environment, "resolve_parameters", base)]
+    decided = [f"environment.{key}" for key in _resolved(config.environment, base)]
     lines = []
     for path in sorted(folder.parent.glob(f"{config.name}-*/{CONFIG_FILE}")) if decided else []:
         other = path.parent
@@ -114,13 +113,17 @@ def _unfinished_elsewhere(
     return lines
 
 
-def _ask(section: PluginSection, companion: str, base: Path) -> Mapping[str, JSON]:
-    """What the environment's function of this name says; nothing where it has none."""
-    plugin = load_plugin("environment", section.name, base=base)
-    function = getattr(plugin.module, companion, None)
+def _resolved(section: PluginSection, base: Path) -> Mapping[str, JSON]:
+    return _ask(load_world(section.name, base=base).resolve_parameters, section, base)
+
+
+def _ask(
+    function: Callable[..., Mapping[str, Any]] | None, section: PluginSection, base: Path
+) -> Mapping[str, Any]:
+    """What the world's function says; nothing where it has none."""
     if function is None:
         return {}
-    answer: Mapping[str, JSON] = construct(
-        function, section.parameters, where="environment", base=base, ignore_unknown=True
-    )
+    named = signature(function).parameters
+    parameters = {key: value for key, value in section.parameters.items() if key in named}
+    answer: Mapping[str, Any] = construct(function, parameters, where="environment", base=base)
     return answer

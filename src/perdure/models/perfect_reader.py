@@ -8,19 +8,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from importlib import import_module
 from itertools import takewhile
 from threading import Lock
-from typing import TypeAlias
 
 from perdure.core.errors import ConfigError
 from perdure.core.model import Outcome
 from perdure.core.types import Completion, Message, Request, TokenCount, Usage
+from perdure.core.world import Reader, World
 from perdure.models.parameter_checks import check_at_least, check_choice
 from perdure.models.token_estimate import estimate_text
 from perdure.strategies.summary_prompt import asks_for_summary
-
-Reader: TypeAlias = Callable[[Sequence[Message]], str]
 
 _PIECE = re.compile(r"[A-Za-z]{1,8}|[0-9]{1,3}|[^\sA-Za-z0-9]|\n+")
 _A_MESSAGE = 4
@@ -28,9 +25,9 @@ _THOUGHT = "I go through all that I was shown once more, and then I decide. "
 
 
 class PerfectReaderModel:
-    """Answers with an environment's `perfect_reader`, and requests for a summary with its `perfect_summary`.
+    """Answers with its world's `perfect_reader`, and requests for a summary with its `perfect_summary`.
 
-    `environment`: a name of `perdure list environments` or a module's dotted name that offers both.
+    `world`: that of the run; one without `readers` is refused.
     `tokenizer`: how its prompts are counted, exactly, for its own tokenizer is what it says: `estimate` (four
     characters a token) or `pieces` (words of up to eight letters, numbers of up to three digits, marks).
     `reasoning_tokens`: write about so many tokens of empty reasoning above each action, as a language model
@@ -42,11 +39,13 @@ class PerfectReaderModel:
     honours_sampling = False
     constrains_replies = False
 
-    def __init__(self, environment: str, *, tokenizer: str = "estimate", reasoning_tokens: int = 0) -> None:
+    def __init__(self, world: World, *, tokenizer: str = "estimate", reasoning_tokens: int = 0) -> None:
+        if world.readers is None:
+            raise ConfigError("perfect_reader: this environment has no perfect reader")
         check_choice("tokenizer", tokenizer, tuple(_TOKENIZERS))
         check_at_least("reasoning_tokens", reasoning_tokens, 0)
         self._size = _TOKENIZERS[tokenizer]
-        self._read, self._summarise = load_reader(environment)
+        self._read, self._summarise = world.readers.perfect_reader, world.readers.perfect_summary
         self._previous: dict[Reader, tuple[Message, ...]] = {}
         self._reasoning = _THOUGHT * (reasoning_tokens // self._size(_THOUGHT))
         self._lock = Lock()
@@ -81,22 +80,6 @@ class PerfectReaderModel:
 
     def _message_size(self, text: str) -> int:
         return self._size(text) + _A_MESSAGE
-
-
-def load_reader(environment: str) -> tuple[Reader, Reader]:
-    """The reader and the summariser of an environment. Raises ConfigError."""
-    name = environment if "." in environment else f"perdure.environments.{environment}"
-    try:
-        module = import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name is None or not name.startswith(error.name):
-            raise
-        raise ConfigError(f"environment = {environment!r}: there is no module {error.name!r}") from None
-    readers = [getattr(module, offered, None) for offered in ("perfect_reader", "perfect_summary")]
-    read, summarise = readers
-    if read is None or summarise is None:
-        raise ConfigError(f"environment = {environment!r} has no perfect reader and summary")
-    return read, summarise
 
 
 @lru_cache(maxsize=8192)

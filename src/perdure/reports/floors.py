@@ -9,12 +9,10 @@ from pathlib import Path
 from perdure.core.types import JSON
 from perdure.experiment.config import AgentSection, ExecutionSection, RunConfig
 from perdure.experiment.experiment import Experiment
-from perdure.experiment.registry import load_plugin
 from perdure.experiment.runs import Run
 from perdure.storage.files import replace_atomically
 
 FLOORS_FILE = "floors.json"
-_COMPANIONS = {"oracle": "build_oracle", "do_nothing": "DO_NOTHING"}
 
 
 def read_floors(folder: Path) -> dict[str, JSON] | None:
@@ -30,8 +28,7 @@ def read_floors(folder: Path) -> dict[str, JSON] | None:
 def floors_of(experiment: Experiment) -> dict[str, JSON]:
     """Facts of both agents over the experiment's tasks, once each; kept in its folder for later reports.
 
-    Nothing is played again while the folder holds them for this schedule. An agent that the environment does
-    not offer is left out.
+    Nothing is played again while the folder holds them for this schedule. A world without an oracle has one.
     """
     tasks = list(dict.fromkeys(trial.task_id for trial in experiment.schedule))
     path = experiment.folder / FLOORS_FILE
@@ -42,11 +39,8 @@ def floors_of(experiment: Experiment) -> dict[str, JSON]:
             return agents
     except (FileNotFoundError, ValueError, KeyError):
         pass  # never computed, or by a process that was stopped
-    floors = {
-        kind: _play(experiment, kind, tasks)
-        for kind, companion in _COMPANIONS.items()
-        if _offers(experiment, companion)
-    }
+    kinds = ["do_nothing"] if experiment.world.oracle is None else ["oracle", "do_nothing"]
+    floors = {kind: _play(experiment, kind, tasks) for kind in kinds}
     replace_atomically(path, json.dumps({"v": 1, "tasks": tasks, "agents": floors}))
     return floors
 
@@ -68,8 +62,3 @@ def _play(experiment: Experiment, kind: str, tasks: list[str]) -> dict[str, JSON
         with Experiment(config, base=experiment.base) as floor:
             floor.run()
             return summary_facts(Run(floor.folder).summary())
-
-
-def _offers(experiment: Experiment, companion: str) -> bool:
-    plugin = load_plugin("environment", experiment.config.environment.name, base=experiment.base)
-    return hasattr(plugin.module, companion)

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from typing import TypeAlias
 
-from perdure.core.errors import ConfigError
+from perdure.core.environment import Environment
+from perdure.core.errors import UsageError
 from perdure.core.session import PastSession
-from perdure.core.types import JSON
-from perdure.experiment.registry import load_plugin
+from perdure.core.types import JSON, Trial
+from perdure.core.world import Readers
+from perdure.experiment.experiment import Experiment
+from perdure.experiment.registry import load_world
 from perdure.experiment.runs import Run
 from perdure.reports.table import Table, make_table
 from perdure.state.changes import apply_changes
@@ -17,7 +22,14 @@ from perdure.state.journal import PatchJournal
 from perdure.state.taxonomy import FailureClass, lost_fields
 
 Facts: TypeAlias = Mapping[str, JSON]
-TrueStates: TypeAlias = Callable[..., Iterator[JSON]]
+
+
+@dataclass(frozen=True)
+class Truth:
+    """An environment that can say what was true."""
+
+    readers: Readers
+    environment: Environment
 
 
 def patch_facts(run: Run) -> dict[str, JSON] | None:
@@ -29,22 +41,18 @@ def patch_facts(run: Run) -> dict[str, JSON] | None:
     counts: Counter[str] = Counter()
     failures = dict.fromkeys((str(kind) for kind in FailureClass), 0)
     fidelities: list[float] = []
-    known = _truth(run)
-    found = False
-    for past in run.sessions:
-        if not isinstance(past.trace, Mapping) or "patches" not in past.trace:
-            continue
-        found = True
-        counts["committed"] += len(past.trace["patches"])
-        counts["fallbacks"] += len(past.trace["fallbacks"])
-        for kind, count in past.trace["counts"].items():
-            failures[kind] += count
-        if known is not None:
-            lost, values = _against_truth(past, *known, dict(run.config.environment.parameters))
-            counts["lost"] += lost
-            fidelities += values
-    if not found:
+    if not any(_has_patches(past) for past in run.sessions):
         return None
+    with _truth(run) as known:
+        for past in filter(_has_patches, run.sessions):
+            counts["committed"] += len(past.trace["patches"])
+            counts["fallbacks"] += len(past.trace["fallbacks"])
+            for kind, count in past.trace["counts"].items():
+                failures[kind] += count
+            if known is not None:
+                lost, values = _against_truth(past, known)
+                counts["lost"] += lost
+                fidelities += values
     facts: dict[str, JSON] = {
         "committed": counts["committed"],
         "fallbacks": counts["fallbacks"],
@@ -54,6 +62,10 @@ def patch_facts(run: Run) -> dict[str, JSON] | None:
         facts["lost"] = counts["lost"]
         facts["fidelity"] = sum(fidelities) / len(fidelities) if fidelities else None
     return facts
+
+
+def _has_patches(past: PastSession) -> bool:
+    return isinstance(past.trace, Mapping) and "patches" in past.trace
 
 
 def patches_table(runs: Sequence[Facts], names: Sequence[str]) -> Table | None:
@@ -82,29 +94,31 @@ def patches_table(runs: Sequence[Facts], names: Sequence[str]) -> Table | None:
     )
 
 
-def _truth(run: Run) -> tuple[TrueStates, Callable[[JSON, JSON], float]] | None:
-    """The environment's companions that know Σ*, where it has them and can still be loaded."""
-    try:
-        module = load_plugin("environment", run.config.environment.name, base=run.base).module
-    except ConfigError:
-        return None
-    states, fidelity = getattr(module, "true_states", None), getattr(module, "state_fidelity", None)
-    return None if states is None or fidelity is None else (states, fidelity)
+@contextmanager
+def _truth(run: Run) -> Iterator[Truth | None]:
+    """What knows Σ*: the environment of the run and its readers, where there are some and it still builds."""
+    with ExitStack() as opened:
+        known = None
+        try:
+            if load_world(run.config.environment.name, base=run.base).readers is not None:
+                experiment = opened.enter_context(Experiment(run.config, base=run.base))
+                if experiment.world.readers and experiment.environment.version == run.environment_version:
+                    known = Truth(experiment.world.readers, experiment.environment)
+        except UsageError:
+            known = None
+        yield known
 
 
-def _against_truth(
-    past: PastSession,
-    true_states: TrueStates,
-    fidelity: Callable[[JSON, JSON], float],
-    parameters: Mapping[str, JSON],
-) -> tuple[int, list[float]]:
+def _against_truth(past: PastSession, truth: Truth) -> tuple[int, list[float]]:
     journal = PatchJournal.from_trace(past.trace)
     actions = [interaction.action for interaction in past.interactions]
+    trial = Trial(past.record.task_id, past.record.sample)
     committed = {entry.step: entry for entry in journal.entries if entry.committed}
     lost, values, before = 0, [], journal.initial
-    for step, truth in enumerate(true_states(past.record.task_id, actions, **parameters), 1):
+    true_states = truth.readers.true_states(truth.environment, trial, actions)
+    for step, true_state in enumerate(true_states, 1):
         after = apply_changes(before, committed[step].changes) if step in committed else before
-        lost += len(lost_fields(before, after, truth))
-        values.append(fidelity(after, truth))
+        lost += len(lost_fields(before, after, true_state))
+        values.append(truth.readers.fidelity(after, true_state))
         before = after
     return lost, values

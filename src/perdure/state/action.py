@@ -28,12 +28,15 @@ class ActionGrammar(Protocol):
 
 
 class TextActions:
-    """Actions are texts; `pattern` is a regular expression for all of one, or the list of all of them."""
+    """Actions are texts; `pattern` is a regular expression for all of one, or the list of all of them.
 
-    def __init__(self, pattern: str | Sequence[str] | None = None) -> None:
+    `form` says how one is written, after the words "the one action to take now".
+    """
+
+    def __init__(self, pattern: str | Sequence[str] | None = None, form: str = "") -> None:
         self._choices = None if isinstance(pattern, str) or pattern is None else tuple(pattern)
         self._pattern: re.Pattern[str] | None = None
-        self.wording = "a text: the one action to take now, written as the instructions say"
+        self.wording = f"a text: the one action to take now, {form or 'written as the instructions say'}"
         self.schema: Node = {"type": "string", "minLength": 1}
         if isinstance(pattern, str):
             try:

@@ -19,7 +19,7 @@ class FullHistory:
 
     def render(self, view: ContextView) -> Sequence[Message]:
         """Instructions and experience, every message so far, then rejected replies with their errors."""
-        prompt = [Message("system", view.instructions_block), *view.history]
+        prompt = [Message("system", view.text_instructions), *view.history]
         for rejected in view.rejected:
             prompt.append(Message("agent", rejected.reply))
             prompt.append(Message("user", rejected.error))

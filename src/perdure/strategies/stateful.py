@@ -77,7 +77,8 @@ class Stateful:
         history = list(view.history)
         place = 0 if self._position == "first" else len(history) - 1
         history[place] = Message(history[place].role, state + history[place].text)
-        system = Message("system", f"{view.instructions_block}\n\n{self._contract}")
+        constant = [view.instructions, view.reply_form, self._contract, *view.experience]
+        system = Message("system", "\n\n".join(part for part in constant if part))
         return [system, *history, *rejections(view.rejected)]
 
     def absorb(self, reply: str) -> Absorbed:

@@ -29,7 +29,8 @@ class StructuredState:
     committed and `fallback_action` is taken, by default the environment's action that does nothing, else
     the empty one. `constrained`: send the JSON Schema of a reply to models that can be held to one.
     `action_pattern`: a regular expression for whole actions, or the list of all of them; by default the
-    environment's own. `max_deletions`, `named_deletions`, `max_shrink`: what one patch may lose, see
+    environment's own. `action_form`: how one action is written, as the prompt says it; by default the
+    environment's own words. `max_deletions`, `named_deletions`, `max_shrink`: what one patch may lose, see
     `Guards`; a negative `max_deletions` and a `max_shrink` of 1 turn a guard off. `max_state_chars`: size
     of the state.
 
@@ -48,6 +49,7 @@ class StructuredState:
         fallback_action: str | None = None,
         constrained: bool = True,
         action_pattern: str | list[str] | None = None,
+        action_form: str = "",
         max_deletions: int = 5,
         named_deletions: bool = True,
         max_shrink: float = 0.5,
@@ -61,7 +63,7 @@ class StructuredState:
         self._options: dict[str, Any] = {
             "patch_mode": patch_mode,
             "commit": commit,
-            "actions": TextActions(action_pattern),
+            "actions": TextActions(action_pattern, action_form),
             "guards": Guards(
                 None if max_deletions < 0 else max_deletions,
                 named_deletions,

@@ -29,7 +29,7 @@ def windowed(view: ContextView, *, played: int, shown: int, note: str = "") -> l
         )
         visible = (Message("user", "\n\n".join(part for part in parts if part)), *history[first + 1 :])
     return [
-        Message("system", view.instructions_block),
+        Message("system", view.text_instructions),
         *history[:opening],
         *visible,
         *rejections(view.rejected),

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 import perdure
 from perdure.core.environment import Environment
-from perdure.core.types import Evaluation, EvaluationOutcome, Observation
-from perdure.environments import counter
-from perdure.environments.counter import CounterEnvironment, normal_form, normalise
+from perdure.core.types import Evaluation, EvaluationOutcome, Observation, Trial
+from perdure.environments.counter import WORLD, CounterEnvironment
 from perdure.environments.counter.actions import CounterAction, parse_action
 from perdure.environments.counter.tasks import make_tasks
 
@@ -23,10 +22,14 @@ CONTRACT = {
     "task_ids",
     "reset",
     "interact",
+    "read_action",
     "complete",
     "calculate_metric",
     "release",
 }
+
+
+read_action = CounterEnvironment().read_action
 
 
 def value_of(observation: Observation) -> int:
@@ -43,9 +46,9 @@ def test_exactly_the_members_of_the_contract_are_public() -> None:
 
 
 def test_the_package_offers_what_every_environment_offers() -> None:
-    assert counter.ENVIRONMENT is CounterEnvironment
-    assert counter.MAX_INTERACTIONS == 8
-    assert normalise("x 3") == "x 3"
+    assert WORLD.environment is CounterEnvironment
+    assert WORLD.max_interactions == 8
+    assert WORLD.normalise("x 3") == "x 3"
 
 
 @pytest.mark.parametrize(
@@ -63,7 +66,7 @@ def test_the_package_offers_what_every_environment_offers() -> None:
 )
 def test_valid_replies(reply: str, action: CounterAction) -> None:
     assert parse_action(reply) == action
-    assert normal_form(reply) == str(action)
+    assert read_action(reply) == str(action)
 
 
 @pytest.mark.parametrize(
@@ -88,9 +91,9 @@ def test_valid_replies(reply: str, action: CounterAction) -> None:
 )
 def test_invalid_replies_are_observations(reply: str, complaint: str) -> None:
     assert complaint in str(parse_action(reply))
-    assert normal_form(reply) is None
+    assert read_action(reply) is None
     world = CounterEnvironment(tasks=1)
-    start = value_of(world.reset("0").observation)
+    start = value_of(world.reset(Trial("0")).observation)
     observation = world.interact(reply)
     assert not observation.accepted
     assert not observation.done
@@ -102,14 +105,14 @@ def test_invalid_replies_are_observations(reply: str, complaint: str) -> None:
 def test_no_reply_is_an_exception(reply: str) -> None:
     parsed = parse_action(reply)
     assert isinstance(parsed, str | CounterAction)
-    assert (normal_form(reply) is None) == isinstance(parsed, str)
+    assert (read_action(reply) is None) == isinstance(parsed, str)
 
 
 @given(st.integers(-9, 9), st.text(alphabet=st.characters(exclude_characters=":")))
-def test_a_normal_form_is_its_own_normal_form(amount: int, prose: str) -> None:
-    form = normal_form(f"{prose}\nAction: add {amount:+d}")
+def test_a_key_is_its_own_key(amount: int, prose: str) -> None:
+    form = read_action(f"{prose}\nAction: add {amount:+d}")
     assert form == f"add {amount}"
-    assert normal_form(f"Action: {form}") == form
+    assert read_action(f"Action: {form}") == form
 
 
 @given(st.integers(1, 40), st.integers())
@@ -130,7 +133,7 @@ def test_another_seed_gives_other_tasks() -> None:
 
 def test_a_task_is_graded_by_where_the_counter_stands_and_put_back() -> None:
     world = CounterEnvironment(tasks=1)
-    opening = world.reset("0")
+    opening = world.reset(Trial("0"))
     start, target = value_of(opening.observation), int(re.findall(r"-?\d+", opening.goal)[0])
     assert opening.history[-1].text == f"{opening.goal}\n{opening.observation.text}"
     while (gap := target - start) != 0:
@@ -139,21 +142,21 @@ def test_a_task_is_graded_by_where_the_counter_stands_and_put_back() -> None:
     assert ended.done
     assert ended.text == ""
     assert world.complete() == Evaluation(EvaluationOutcome.CORRECT, 1.0, {"distance": 0})
-    assert world.reset("0") == opening
+    assert world.reset(Trial("0")) == opening
 
 
 def test_a_reset_abandons_the_open_task() -> None:
     world = CounterEnvironment(tasks=2)
-    first = world.reset("0")
+    first = world.reset(Trial("0"))
     world.interact("Action: add 5")
-    world.reset("1")
-    assert world.reset("0").observation == first.observation
+    world.reset(Trial("1"))
+    assert world.reset(Trial("0")).observation == first.observation
 
 
 def test_misuse_is_an_error() -> None:
     world = CounterEnvironment(tasks=1)
     with pytest.raises(KeyError):
-        world.reset("nine")
+        world.reset(Trial("nine"))
     with pytest.raises(RuntimeError, match="without reset"):
         world.complete()
     with pytest.raises(ValueError, match="at least 1"):

@@ -4,8 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.environments.database import DO_NOTHING, normal_form
-from perdure.environments.database.actions import Answer, Invalid, Operation, parse_action
+from perdure.environments.database.actions import (
+    DO_NOTHING,
+    Answer,
+    Invalid,
+    Operation,
+    action_key,
+    parse_action,
+)
 from perdure.environments.database.prompts import (
     NO_ACTION,
     NO_FINAL_ANSWER,
@@ -20,6 +26,11 @@ FRAGMENTS = st.sampled_from(
         *("Final Answer:", "[(1,)]", "--", "/*", "'", '"', "`", "\ud800", "\0", ";", " "),
     ]
 )
+
+
+def key(reply: str) -> str | None:
+    action = parse_action(reply)
+    return None if isinstance(action, Invalid) else action_key(action)
 
 
 def operation(sql: str) -> str:
@@ -85,8 +96,8 @@ def test_sql_that_cannot_be_split_is_left_to_the_engine() -> None:
 def test_any_reply_is_data(reply: str) -> None:
     for as_paper in (False, True):
         assert isinstance(parse_action(reply, as_paper=as_paper), Operation | Answer | Invalid)
-    form = normal_form(reply)
-    assert form == normal_form(reply)
+    form = key(reply)
+    assert form == key(reply)
 
 
 @given(st.text(max_size=200), st.text(max_size=40))
@@ -104,7 +115,7 @@ def test_a_megabyte_is_read(unit: str) -> None:
     reply = f"Action: Operation\n```sql\n{unit * (1_000_000 // len(unit))}\n```"
     assert isinstance(parse_action(reply), Operation | Invalid)
     assert isinstance(parse_action(reply, as_paper=True), Operation | Invalid)
-    normal_form(reply)
+    key(reply)
 
 
 @pytest.mark.parametrize(
@@ -115,17 +126,17 @@ def test_a_megabyte_is_read(unit: str) -> None:
         ("SELECT COUNT(*) FROM t", "SELECT count(*) FROM t"),
     ],
 )
-def test_equal_statements_have_one_normal_form(one: str, other: str) -> None:
-    assert normal_form(operation(one)) == normal_form(operation(other))
+def test_equal_statements_have_one_key(one: str, other: str) -> None:
+    assert key(operation(one)) == key(operation(other))
 
 
 def test_different_actions_have_different_normal_forms() -> None:
     forms = {
-        normal_form(operation("SELECT 1")),
-        normal_form(operation("SELECT 2")),
-        normal_form("Action: Answer\nFinal Answer: SELECT 1"),
-        normal_form("Action: Answer\nFinal Answer: [(1,)]"),
-        normal_form(operation("SELECT 'a' = 'A'")),
+        key(operation("SELECT 1")),
+        key(operation("SELECT 2")),
+        key("Action: Answer\nFinal Answer: SELECT 1"),
+        key("Action: Answer\nFinal Answer: [(1,)]"),
+        key(operation("SELECT 'a' = 'A'")),
     }
     assert len(forms) == 5
-    assert normal_form("no action") is None
+    assert key("no action") is None

@@ -9,8 +9,10 @@ import pytest
 from perdure.core.agent import ContextView
 from perdure.core.errors import ConfigError
 from perdure.core.session import Session
-from perdure.environments.database import DatabaseEnvironment, build_oracle
+from perdure.core.types import Trial
+from perdure.environments.database import DatabaseEnvironment
 from perdure.environments.database.agentbench import published_entry
+from perdure.environments.database.oracle import oracle as oracle_of
 from perdure.environments.database.scoring import answer_is_right
 from perdure.environments.database.sqlite.engine import SqliteEngine
 from perdure.environments.database.tasks import load_tasks
@@ -47,12 +49,13 @@ def test_published_hashes_reproduce(dbbench: Path) -> None:
 
 
 def test_the_oracle_changes_every_table_as_it_should(dbbench: Path) -> None:
-    environment, oracle = DatabaseEnvironment(tasks=dbbench), build_oracle(tasks=dbbench)
+    environment = DatabaseEnvironment(tasks=dbbench)
+    oracle = oracle_of(environment)
     wrong = []
     for task in load_tasks(dbbench).tasks.values():
         if task.md5 is None:
             continue
-        oracle.start(Session(task.id), environment.reset(task.id))
+        oracle.start(Session(task.id), environment.reset(Trial(task.id)))
         for _ in range(2):
             oracle.observe(environment.interact(oracle.infer(ContextView("", "", (), ()))))
         if environment.complete().reward != 1.0:

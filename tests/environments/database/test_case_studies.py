@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from perdure.core.types import EvaluationOutcome, SessionStatus
+from perdure.core.types import EvaluationOutcome, SessionStatus, Trial
 from perdure.environments.database import DatabaseEnvironment
 from perdure.environments.database.engine import Column, Table
 from perdure.environments.database.prompts import NO_SQL_BLOCK, SEVERAL_STATEMENTS
@@ -128,35 +128,35 @@ PAYMENTS = Table(
 
 def test_a_limit_slip_is_recovered_by_a_second_query(tmp_path: Path) -> None:
     environment = world(tmp_path, POLICIES, LIMIT_RECOVERY)
-    environment.reset("0")
+    environment.reset(Trial("0"))
     slip = environment.interact(operation(LIMIT_SLIP))
     assert slip.text.count("Holder") == 4
     recovered = environment.interact(operation(LIMIT_RECOVERY))
     assert recovered.text.count("Holder") == 10
     assert environment.interact(answer(recovered.text)).done
     assert environment.complete().outcome is EvaluationOutcome.CORRECT
-    environment.reset("0")
+    environment.reset(Trial("0"))
     environment.interact(answer(slip.text))
     assert environment.complete().outcome is EvaluationOutcome.INCORRECT
 
 
 def test_comma_limit_is_an_offset_and_a_count(tmp_path: Path) -> None:
     environment = world(tmp_path, CUSTOMER_USAGE, f"{USAGE}LIMIT 5 OFFSET 2")
-    environment.reset("0")
+    environment.reset(Trial("0"))
     comma = environment.interact(operation(f"{USAGE}LIMIT 2, 5;"))
     assert comma.text == environment.interact(operation(f"{USAGE}LIMIT 5 OFFSET 2;")).text
     shifted = environment.interact(operation(f"{USAGE}LIMIT 3, 5;"))
     assert shifted.text != comma.text
     environment.interact(answer(comma.text))
     assert environment.complete().outcome is EvaluationOutcome.CORRECT
-    environment.reset("0")
+    environment.reset(Trial("0"))
     environment.interact(answer(shifted.text))
     assert environment.complete().outcome is EvaluationOutcome.INCORRECT
 
 
 def test_a_change_that_was_never_committed_is_graded_by_the_table(tmp_path: Path) -> None:
     environment = world(tmp_path, STAFF_SHIFTS, RATES[2])
-    environment.reset("0")
+    environment.reset(Trial("0"))
     mean, eligible, update = (environment.interact(operation(sql)) for sql in RATES)
     assert mean.text == "[(20.5000,)]"
     assert eligible.text == "[(1, 'Security', 40, 18)]"
@@ -169,7 +169,7 @@ def test_a_change_that_was_never_committed_is_graded_by_the_table(tmp_path: Path
 
 def test_limit_in_a_subquery_then_two_statements_in_one_action(tmp_path: Path) -> None:
     environment = world(tmp_path, PACKAGES, PACKAGES_SOLUTION, on_invalid_action="end")
-    environment.reset("0")
+    environment.reset(Trial("0"))
     refused = environment.interact(operation(LIMIT_IN_SUBQUERY))
     assert refused.text.startswith("1235 (42000): This version of MySQL doesn't yet support 'LIMIT & IN")
     assert refused.status is SessionStatus.RUNNING
@@ -181,21 +181,21 @@ def test_limit_in_a_subquery_then_two_statements_in_one_action(tmp_path: Path) -
 
 def test_two_statements_are_an_observation_by_default_and_run_under_compat(tmp_path: Path) -> None:
     environment = world(tmp_path, PACKAGES, PACKAGES_SOLUTION)
-    environment.reset("0")
+    environment.reset(Trial("0"))
     observation = environment.interact(operation(TWO_STATEMENTS))
     assert SEVERAL_STATEMENTS in observation.text
     for sql in TWO_STATEMENTS.split("; "):
         assert environment.interact(operation(sql)).text == "[]"
     assert environment.complete().outcome is EvaluationOutcome.CORRECT
     paper = world(tmp_path, PACKAGES, PACKAGES_SOLUTION, compat="paper")
-    paper.reset("0")
+    paper.reset(Trial("0"))
     assert paper.interact(operation(TWO_STATEMENTS)).text == "[]"
     assert paper.complete().outcome is EvaluationOutcome.CORRECT
 
 
 def test_a_statement_without_its_fence_fails_validation(tmp_path: Path) -> None:
     environment = world(tmp_path, PAYMENTS, UNFENCED, on_invalid_action="end")
-    environment.reset("0")
+    environment.reset(Trial("0"))
     observation = environment.interact(f"Action: Operation\n{UNFENCED}")
     assert observation.status is SessionStatus.AGENT_VALIDATION_FAILED
     assert observation.reason == NO_SQL_BLOCK
@@ -227,7 +227,7 @@ def test_the_published_tasks_of_the_cases(
     published = json.loads(lab_file.read_text())
     environment = DatabaseEnvironment(tasks=lab_file)
     task = next(key for key, entry in published.items() if entry["table_info"]["name"] == table)
-    environment.reset(task)
+    environment.reset(Trial(task))
     seen = ""
     for reply in replies:
         seen = environment.interact(reply).text

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from perdure.core.agent import ContextView
 from perdure.core.session import Session, SessionRecord
-from perdure.core.types import Evaluation, EvaluationOutcome, Observation, SessionStatus
-from perdure.environments import database
-from perdure.environments.database import DO_NOTHING, DatabaseEnvironment, build_oracle
+from perdure.core.types import Evaluation, EvaluationOutcome, Observation, SessionStatus, Trial
+from perdure.environments.database import WORLD, DatabaseEnvironment
+from perdure.environments.database.oracle import oracle as oracle_of
 from perdure.environments.database.prompts import SEVERAL_STATEMENTS
 
 CONTRACT = {
@@ -71,7 +71,7 @@ def answer(text: str) -> str:
 
 
 def play(environment: DatabaseEnvironment, task: str, *actions: str) -> tuple[list[Observation], Evaluation]:
-    environment.reset(task)
+    environment.reset(Trial(task))
     return [environment.interact(action) for action in actions], environment.complete()
 
 
@@ -80,14 +80,14 @@ def test_exactly_the_members_of_the_contract_are_public() -> None:
 
 
 def test_the_module_has_its_companions() -> None:
-    assert database.ENVIRONMENT is DatabaseEnvironment
-    assert database.MAX_INTERACTIONS == 3
-    assert database.normalise("any text") == "any text"
+    assert WORLD.environment is DatabaseEnvironment
+    assert WORLD.max_interactions == 3
+    assert WORLD.normalise("any text") == "any text"
 
 
 def test_an_opening_names_the_table_and_its_columns_but_no_rows(task_file: Path) -> None:
     environment = DatabaseEnvironment(tasks=task_file)
-    opening = environment.reset("question")
+    opening = environment.reset(Trial("question"))
     assert "shelf" in opening.goal
     assert "id, price, label" in opening.goal
     assert [message.role for message in opening.history] == ["user"]
@@ -140,7 +140,7 @@ def test_a_wrecked_table_is_a_wrong_answer(task_file: Path, sql: str, compat: Co
 
 def test_an_invalid_reply_costs_a_round_and_says_why(task_file: Path) -> None:
     environment = DatabaseEnvironment(tasks=task_file)
-    environment.reset("question")
+    environment.reset(Trial("question"))
     observation = environment.interact("I would rather not.")
     assert not observation.accepted
     assert not observation.done
@@ -160,7 +160,7 @@ def test_an_invalid_reply_costs_a_round_and_says_why(task_file: Path) -> None:
 )
 def test_an_invalid_reply_may_end_the_task(task_file: Path, reply: str, reason: str) -> None:
     environment = DatabaseEnvironment(tasks=task_file, on_invalid_action="end")
-    environment.reset("change")
+    environment.reset(Trial("change"))
     observation = environment.interact(reply)
     assert observation.status is SessionStatus.AGENT_VALIDATION_FAILED
     assert observation.done
@@ -196,11 +196,11 @@ def test_observations_are_bounded(task_file: Path) -> None:
 
 def test_a_task_that_cannot_be_set_up_says_so(task_file: Path) -> None:
     environment = DatabaseEnvironment(tasks=task_file)
-    opening = environment.reset("broken")
+    opening = environment.reset(Trial("broken"))
     assert opening.observation.status is SessionStatus.TASK_ENVIRONMENT_ERROR
     assert "Incorrect integer value: 'x' for column 'id' at row 1" in opening.observation.reason
     assert environment.complete().outcome is EvaluationOutcome.INCORRECT
-    assert environment.reset("question").observation.status is SessionStatus.RUNNING
+    assert environment.reset(Trial("question")).observation.status is SessionStatus.RUNNING
 
 
 def test_parameters_are_checked() -> None:
@@ -224,7 +224,7 @@ def test_the_version_follows_the_data(task_file: Path) -> None:
 
 def test_the_world_is_released_and_used_again(task_file: Path) -> None:
     environment = DatabaseEnvironment(tasks=task_file)
-    environment.reset("question")
+    environment.reset(Trial("question"))
     environment.release()
     environment.release()
     assert play(environment, "question", answer("[(1,), (3,)]"))[1].reward == 1.0
@@ -233,25 +233,26 @@ def test_the_world_is_released_and_used_again(task_file: Path) -> None:
 def test_nothing_can_be_done_without_a_task() -> None:
     environment = DatabaseEnvironment()
     with pytest.raises(RuntimeError):
-        environment.interact(DO_NOTHING)
+        environment.interact(WORLD.do_nothing)
     with pytest.raises(RuntimeError):
         environment.complete()
     with pytest.raises(KeyError):
-        environment.reset("no such task")
+        environment.reset(Trial("no such task"))
 
 
 @pytest.mark.parametrize("compat", ["none", "paper"])
 def test_the_oracle_solves_every_shipped_task_and_doing_nothing_none(compat: Compat) -> None:
-    environment, oracle = DatabaseEnvironment(compat=compat), build_oracle()
+    environment = DatabaseEnvironment(compat=compat)
+    oracle = oracle_of(environment)
     for task in environment.task_ids():
-        oracle.start(Session(task), environment.reset(task))
+        oracle.start(Session(task), environment.reset(Trial(task)))
         while True:
             observation = environment.interact(oracle.infer(VIEW))
             oracle.observe(observation)
             if observation.done:
                 break
         assert environment.complete().reward == 1.0, task
-        assert play(environment, task, DO_NOTHING)[1].reward == 0.0, task
+        assert play(environment, task, WORLD.do_nothing)[1].reward == 0.0, task
 
 
 @settings(max_examples=60)
@@ -264,11 +265,11 @@ def test_the_oracle_solves_every_shipped_task_and_doing_nothing_none(compat: Com
 def test_no_reply_breaks_the_world(replies: list[str]) -> None:
     environment = DatabaseEnvironment(query_timeout=1.0)
     task = environment.task_ids()[0]
-    first = environment.reset(task)
+    first = environment.reset(Trial(task))
     for reply in replies:
         assert isinstance(environment.interact(reply), Observation)
     assert environment.complete().reward in (0.0, 1.0)
-    assert environment.reset(task).goal == first.goal
+    assert environment.reset(Trial(task)).goal == first.goal
     environment.release()
 
 

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from benchmarks.lab_database_fidelity import misses
 from perdure.core.agent import ContextView
 from perdure.core.session import Session
-from perdure.environments.database import DatabaseEnvironment, build_oracle
+from perdure.core.types import Trial
+from perdure.environments.database import DatabaseEnvironment
+from perdure.environments.database.oracle import oracle as oracle_of
 from perdure.environments.database.sqlite.filesort import filesort
 
 LAZY_SUBQUERY = "424"
@@ -31,10 +33,10 @@ def test_the_oracle_solves_the_published_tasks(
     lab_file: Path, compat: Literal["none", "paper"], failing: set[str]
 ) -> None:
     environment = DatabaseEnvironment(tasks=lab_file, compat=compat)
-    oracle = build_oracle(tasks=lab_file)
+    oracle = oracle_of(environment)
     wrong = set()
     for task in environment.task_ids():
-        oracle.start(Session(task), environment.reset(task))
+        oracle.start(Session(task), environment.reset(Trial(task)))
         for _ in range(2):
             oracle.observe(environment.interact(oracle.infer(ContextView("", "", (), ()))))
         if environment.complete().reward != 1.0:

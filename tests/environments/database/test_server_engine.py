@@ -15,6 +15,7 @@ import pytest
 
 from perdure.conformance.sql_engines import MAKERS, SHOP
 from perdure.core.errors import EnvironmentUnavailable, MissingExtra
+from perdure.core.types import Trial
 from perdure.environments.database import DatabaseEnvironment
 from perdure.environments.database.engine import Column, Table
 from perdure.environments.database.server.address import Address
@@ -226,7 +227,7 @@ def test_a_run_on_a_server_by_url(server: MariadbServer, monkeypatch: pytest.Mon
         engine_password_env="MY_PASSWORD",
     )
     task = next(t for t in environment._tasks.values() if t.md5 is not None)
-    environment.reset(task.id)
+    environment.reset(Trial(task.id))
     assert environment.interact(f"Action: Operation\n```sql\n{task.sql}\n```").accepted
     evaluation = environment.complete()
     assert evaluation.reward == 1.0

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from perdure.core.types import Trial
 from perdure.environments.knowledge_graph.environment import KnowledgeGraphEnvironment
 from perdure.environments.knowledge_graph.names import Names
 from perdure.environments.knowledge_graph.triple_files import read_columns
@@ -21,7 +22,7 @@ settings.load_profile("unhurried")
 def towns(tmp_path: Path) -> KnowledgeGraphEnvironment:
     """The environment over a graph of three towns, its one task open."""
     environment = KnowledgeGraphEnvironment(**write_towns(tmp_path))
-    environment.reset("7")
+    environment.reset(Trial("7"))
     return environment
 
 

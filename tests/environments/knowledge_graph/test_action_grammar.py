@@ -9,12 +9,17 @@ from perdure.environments.knowledge_graph.actions import (
     DO_NOTHING,
     Call,
     FinalAnswer,
-    normal_form,
+    action_key,
     parse_action,
     variable_number,
 )
 
 MEGABYTE = 1_000_000
+
+
+def key(reply: str) -> str | None:
+    parsed = parse_action(reply)
+    return None if parsed is None else action_key(parsed)
 
 
 @pytest.mark.parametrize(
@@ -154,7 +159,7 @@ def test_a_hostile_megabyte_is_parsed(head: str, piece: str) -> None:
     reply = head + piece * (MEGABYTE // len(piece))
     parsed = parse_action(reply, ["(", "Action: "])
     assert parsed is None or isinstance(parsed, Call | FinalAnswer)
-    normal_form(reply)
+    key(reply)
 
 
 @pytest.mark.parametrize(
@@ -169,11 +174,11 @@ def test_a_hostile_megabyte_is_parsed(head: str, piece: str) -> None:
         ("nothing", None),
     ],
 )
-def test_normal_form(action: str, form: str | None) -> None:
-    assert normal_form(action) == form
+def test_one_spelling_for_actions_that_do_the_same(action: str, form: str | None) -> None:
+    assert key(action) == form
 
 
 @given(st.text("Action: cout(#1,) Final nswer\n", max_size=80))
-def test_normal_form_is_its_own_normal_form(action: str) -> None:
-    form = normal_form(action)
-    assert form is None or normal_form(form) == form
+def test_a_key_is_its_own_key(action: str) -> None:
+    form = key(action)
+    assert form is None or key(form) == form

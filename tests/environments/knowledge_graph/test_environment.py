@@ -6,17 +6,15 @@ from typing import Any
 import pytest
 
 import perdure
-from perdure.conformance.companions import companions_of
 from perdure.conformance.environments import check_environment
 from perdure.core.errors import ConfigError
 from perdure.core.session import SessionRecord
 from perdure.core.types import EvaluationOutcome, SessionStatus
-from perdure.environments.knowledge_graph import DO_NOTHING, MAX_INTERACTIONS, KnowledgeGraphEnvironment
+from perdure.environments.knowledge_graph import WORLD, KnowledgeGraphEnvironment
 from perdure.environments.knowledge_graph.actions import ARITY
 from perdure.environments.knowledge_graph.scoring import f1_score, grade
 from perdure.environments.knowledge_graph.tasks import load_tasks
 from perdure.environments.knowledge_graph.world import SHIPPED_GRAPH, SHIPPED_TASKS
-from perdure.experiment.registry import load_plugin
 from tests.environments.knowledge_graph.graphs import write_towns
 
 TASKS = load_tasks(SHIPPED_TASKS)
@@ -24,9 +22,8 @@ TASKS = load_tasks(SHIPPED_TASKS)
 
 @pytest.mark.parametrize("parameters", [{}, {"compat": "paper"}, {"on_invalid_action": "end"}])
 def test_conformance(parameters: dict[str, Any]) -> None:
-    plugin = load_plugin("environment", "knowledge_graph")
     results = list(
-        check_environment(lambda: plugin.target(**parameters), companions_of(plugin), sample=len(TASKS))
+        check_environment(WORLD, lambda: KnowledgeGraphEnvironment(**parameters), sample=len(TASKS))
     )
     assert len(results) > 10
     assert [result for result in results if not result.passed] == []
@@ -66,9 +63,9 @@ def test_paths_of_a_configuration_are_found(tmp_path: Path) -> None:
 
 
 def test_the_paper_s_limit_of_rounds() -> None:
-    assert MAX_INTERACTIONS == 15
+    assert WORLD.max_interactions == 15
     assert "at most 15 actions" in KnowledgeGraphEnvironment().instructions
-    assert max(len(task.actions) for task in TASKS.values()) < MAX_INTERACTIONS
+    assert max(len(task.actions) for task in TASKS.values()) < WORLD.max_interactions
 
 
 @pytest.mark.parametrize(
@@ -139,6 +136,6 @@ def test_the_version_follows_the_data(tmp_path: Path) -> None:
 
 def test_acting_without_a_task_is_a_bug_of_the_caller() -> None:
     environment = KnowledgeGraphEnvironment()
-    for act in (lambda: environment.interact(DO_NOTHING), environment.complete):
+    for act in (lambda: environment.interact(WORLD.do_nothing), environment.complete):
         with pytest.raises(RuntimeError):
             act()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from perdure.core.types import EvaluationOutcome, Observation, SessionStatus
+from perdure.core.types import EvaluationOutcome, Observation, SessionStatus, Trial
 from perdure.environments.knowledge_graph.environment import KnowledgeGraphEnvironment
 from perdure.environments.knowledge_graph.interpreter import (
     LARGEST_PROGRAM,
@@ -27,7 +27,7 @@ ON_WEND = ("get_relations(Wend)", "get_neighbors(Wend, geo.river.towns)")
 
 
 def test_an_opening_names_the_question_and_its_entities(tmp_path: Path) -> None:
-    opening = KnowledgeGraphEnvironment(**write_towns(tmp_path)).reset("7")
+    opening = KnowledgeGraphEnvironment(**write_towns(tmp_path)).reset(Trial("7"))
     assert opening.goal == "Which town lies on both the Aune and the Wend?"
     assert opening.observation.text == "Entities: ['Aune, the river', 'Wend']"
     assert opening.history[-1].text == f"{opening.goal}\n{opening.observation.text}"
@@ -148,7 +148,7 @@ def test_lists_are_never_cut(tmp_path: Path) -> None:
     files = write_towns(tmp_path)
     files["graph"].write_text("".join(f"m.0aune\t{name}\tm.0x\n" for name in relations), "utf-8")
     environment = KnowledgeGraphEnvironment(tasks=files["tasks"], graph=files["graph"])
-    environment.reset("7")
+    environment.reset(Trial("7"))
     assert act(environment, "get_relations(Wend)").text == "get_relations(Wend): []"
     assert (
         act(environment, "get_relations(m.0aune)").text == f"get_relations(m.0aune): [{', '.join(relations)}]"
@@ -164,14 +164,14 @@ def test_a_reply_without_an_action_costs_a_round(towns: KnowledgeGraphEnvironmen
 def test_compat_ends_the_task_there_and_wraps_negative_indices(tmp_path: Path) -> None:
     files = write_towns(tmp_path)
     environment = KnowledgeGraphEnvironment(**files, compat="paper")
-    environment.reset("7")
+    environment.reset(Trial("7"))
     assert act(environment, *ON_AUNE, "count(#-1)").text == "count(#-1): variable #1, a number"
     observation = environment.interact("I think it is the Aune.")
     assert observation.status is SessionStatus.AGENT_VALIDATION_FAILED
     assert observation.done
     assert environment.complete().outcome is EvaluationOutcome.INCORRECT
     lenient = KnowledgeGraphEnvironment(**files, compat="paper", on_invalid_action="observe")
-    lenient.reset("7")
+    lenient.reset(Trial("7"))
     assert not lenient.interact("I think it is the Aune.").done
 
 
@@ -188,7 +188,7 @@ def test_a_relation_whose_range_is_unknown_is_an_error_of_the_task(towns: Knowle
 
 def test_a_query_that_takes_too_long(tmp_path: Path) -> None:
     environment = KnowledgeGraphEnvironment(**write_towns(tmp_path), timeout_seconds=-1.0)
-    environment.reset("7")
+    environment.reset(Trial("7"))
     observation = act(environment, "get_relations(Wend)")
     assert observation == Observation(
         "The action was not carried out: the query took too long.", accepted=False
@@ -197,7 +197,7 @@ def test_a_query_that_takes_too_long(tmp_path: Path) -> None:
 
 def test_an_answer_that_cannot_be_executed_ends_the_task(tmp_path: Path) -> None:
     environment = KnowledgeGraphEnvironment(**write_towns(tmp_path))
-    environment.reset("7")
+    environment.reset(Trial("7"))
     act(environment, *ON_AUNE)
     environment._store._timeout = -1.0  # type: ignore[attr-defined]
     observation = environment.interact("Final Answer: #0")

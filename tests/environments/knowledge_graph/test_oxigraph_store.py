@@ -131,7 +131,8 @@ def test_importing_the_environment_does_not_import_the_engine() -> None:
         "import perdure.environments.knowledge_graph as kg\n"
         "assert 'pyoxigraph' not in sys.modules and 'httpx' not in sys.modules\n"
         "sys.modules['pyoxigraph'] = None\n"
-        "try:\n    kg.ENVIRONMENT()\nexcept Exception as error:\n    print(type(error).__name__, error)\n"
+        "try:\n    kg.WORLD.environment()\n"
+        "except Exception as error:\n    print(type(error).__name__, error)\n"
     )
     source = str(Path(perdure.__file__).parents[1])
     done = subprocess.run(

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.kg_fidelity import PATHS, gold_paths
+from perdure.core.types import Trial
 from perdure.environments.knowledge_graph.environment import KnowledgeGraphEnvironment
 from perdure.pipelines.knowledge_graph.paths import main, read_path_questions
 from tests.environments.knowledge_graph.graphs import DATA
@@ -62,7 +63,7 @@ def test_they_are_answered_by_the_environment(files: tuple[Path, Path], tmp_path
     assert main([str(files[1]), "--out", str(tasks)]) == 0
     environment = KnowledgeGraphEnvironment(tasks=tasks, graph=files[0])
     for task, entry in json.loads(tasks.read_text("utf-8")).items():
-        environment.reset(task)
+        environment.reset(Trial(task))
         for action in entry["action_list"]:
             assert environment.interact(f"Action: {action}").accepted
         made = sum(not action.startswith("get_relations") for action in entry["action_list"])

@@ -10,6 +10,7 @@ from urllib.parse import parse_qs
 import pytest
 
 from perdure.core.errors import ConfigError, EnvironmentUnavailable
+from perdure.core.types import Trial
 from perdure.environments.knowledge_graph.environment import KnowledgeGraphEnvironment
 from perdure.environments.knowledge_graph.oxigraph_store import OxigraphStore
 from perdure.environments.knowledge_graph.programs import (
@@ -102,8 +103,8 @@ def test_tasks_are_played_against_a_real_endpoint(virtuoso_endpoint: str) -> Non
         for task in list(load_tasks(SHIPPED_TASKS).values())[::6]:
             made = sum(not action.startswith(("get_relations", "get_attributes")) for action in task.actions)
             replies = [*(f"Action: {action}" for action in task.actions), f"Final Answer: #{made - 1}"]
-            environment.reset(task.id)
-            embedded.reset(task.id)
+            environment.reset(Trial(task.id))
+            embedded.reset(Trial(task.id))
             for reply in replies:
                 assert environment.interact(reply) == embedded.interact(reply)
             assert environment.complete() == embedded.complete()
@@ -119,7 +120,7 @@ def test_a_query_that_a_real_endpoint_refuses_is_that_query_s_matter(virtuoso_en
 def test_a_dead_endpoint_is_an_unavailable_environment() -> None:
     url = f"http://127.0.0.1:{free_port()}/sparql"
     with environment_at(url, ontology=SHIPPED_ONTOLOGY) as environment:
-        environment.reset("0")
+        environment.reset(Trial("0"))
         with pytest.raises(EnvironmentUnavailable, match="cannot be used"):
             environment.interact("Action: get_relations(m.0abc)")
 
@@ -127,7 +128,7 @@ def test_a_dead_endpoint_is_an_unavailable_environment() -> None:
 def test_an_endpoint_without_an_ontology_is_asked_for_its_predicates() -> None:
     url = f"http://127.0.0.1:{free_port()}/sparql"
     with environment_at(url) as environment, pytest.raises(EnvironmentUnavailable):
-        environment.reset("0")
+        environment.reset(Trial("0"))
 
 
 def test_predicates_that_cannot_be_listed_call_for_an_ontology() -> None:
@@ -138,7 +139,7 @@ def test_predicates_that_cannot_be_listed_call_for_an_ontology() -> None:
         environment_at(url) as environment,
         pytest.raises(ConfigError, match=told),
     ):
-        environment.reset("0")
+        environment.reset(Trial("0"))
 
 
 @pytest.mark.parametrize(

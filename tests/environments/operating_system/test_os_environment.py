@@ -13,14 +13,13 @@ from typing import Any
 import pytest
 
 from benchmarks.lab_os_fidelity import play_all
-from perdure.conformance.companions import companions_of
 from perdure.conformance.environments import check_environment
 from perdure.core.errors import ConfigError, EnvironmentUnavailable
 from perdure.core.session import SessionRecord
-from perdure.core.types import EvaluationOutcome, SessionStatus
-from perdure.environments.operating_system import DO_NOTHING, OperatingSystemEnvironment, build_oracle
+from perdure.core.types import EvaluationOutcome, SessionStatus, Trial
+from perdure.environments.operating_system import WORLD, OperatingSystemEnvironment
+from perdure.environments.operating_system.oracle import oracle as oracle_of
 from perdure.environments.operating_system.tasks import load_tasks
-from perdure.experiment.registry import load_plugin
 from perdure.sandboxes.sandbox import Sandbox
 from tests.environments.operating_system.test_os_tasks import (
     AGENTBENCH,
@@ -71,8 +70,7 @@ def make(tmp_path: Path) -> Iterator[Make]:
 
 def test_it_passes_the_conformance_suite() -> None:
     need_bubblewrap()
-    plugin = load_plugin("environment", "operating_system")
-    results = list(check_environment(plugin.target, companions_of(plugin), sample=3))
+    results = list(check_environment(WORLD, sample=3))
     assert [result for result in results if not result.passed] == []
 
 
@@ -95,7 +93,7 @@ def test_published_tasks_are_solved_by_their_ground_truth_and_by_nothing_else(st
 
 def test_a_task_from_opening_to_verdict(make: Make) -> None:
     environment = make()
-    opening = environment.reset("0")
+    opening = environment.reset(Trial("0"))
     assert opening.goal == opening.history[-1].text == "Create /done."
     seen = environment.interact(bash("echo hello; echo trouble >&2; (exit 4)"))
     assert seen.text == "Output:\nhello\ntrouble\n[exit code 4]"
@@ -104,13 +102,13 @@ def test_a_task_from_opening_to_verdict(make: Make) -> None:
     assert environment.interact("Act: finish").done
     evaluation = environment.complete()
     assert (evaluation.outcome, evaluation.reward) == (EvaluationOutcome.CORRECT, 1.0)
-    environment.reset("0")
+    environment.reset(Trial("0"))
     assert environment.complete().outcome is EvaluationOutcome.INCORRECT
 
 
 def test_every_block_of_a_reply_is_run(make: Make) -> None:
     environment = make()
-    environment.reset("0")
+    environment.reset(Trial("0"))
     reply = "Act: bash\n```bash\nx=1\n```\nthen\n```bash\necho x is $x\n```"
     assert environment.interact(reply).text == "Output:\nx is 1"
 
@@ -118,14 +116,14 @@ def test_every_block_of_a_reply_is_run(make: Make) -> None:
 @pytest.mark.parametrize(("shell", "where"), [("fresh", "/"), ("persistent", "/etc")])
 def test_the_shell_is_fresh_or_lasts(make: Make, shell: str, where: str) -> None:
     environment = make(shell=shell)
-    environment.reset("0")
+    environment.reset(Trial("0"))
     environment.interact(bash("cd /etc"))
     assert environment.interact(bash("pwd")).text == f"Output:\n{where}"
 
 
 def test_an_action_that_takes_too_long_is_stopped(make: Make) -> None:
     environment = make(action_timeout=0.5)
-    environment.reset("0")
+    environment.reset(Trial("0"))
     seen = environment.interact(bash("echo begun; sleep 60; touch /done"))
     assert seen.text == "Output:\nbegun\n[stopped: the script ran for 0.5 seconds, which is the limit]"
     assert environment.complete().outcome is EvaluationOutcome.INCORRECT
@@ -141,7 +139,7 @@ def test_the_papers_tee_case_stays_bounded(make: Make) -> None:
             )
         }
     )
-    environment.reset("0")
+    environment.reset(Trial("0"))
     script = (
         f"tee -a {log} <<< 'Line 1'\nfor i in $(seq 60); do find / -print 2> /dev/null; done | tee -a {log}\n"
         f"hostname | tee -a {log}\ngrep root /etc/passwd | tee -a {log}\ntee -a {log} <<< 'Done'\n"
@@ -167,7 +165,7 @@ def test_the_papers_tee_case_stays_bounded(make: Make) -> None:
 )
 def test_an_invalid_reply(make: Make, options: dict[str, Any], status: SessionStatus, done: bool) -> None:
     environment = make(**options)
-    environment.reset("0")
+    environment.reset(Trial("0"))
     seen = environment.interact("I would run ls.")
     assert (seen.status, seen.done, seen.accepted) == (status, done, False)
     assert environment.complete().outcome is EvaluationOutcome.INCORRECT
@@ -175,7 +173,7 @@ def test_an_invalid_reply(make: Make, options: dict[str, Any], status: SessionSt
 
 def test_the_papers_way_shows_no_exit_code_and_cuts_nothing(make: Make) -> None:
     environment = make(compat="paper")
-    environment.reset("0")
+    environment.reset(Trial("0"))
     text = environment.interact(bash("seq 100000; (exit 3)")).text
     assert "left out" not in text
     assert text.endswith("100000")
@@ -184,7 +182,7 @@ def test_the_papers_way_shows_no_exit_code_and_cuts_nothing(make: Make) -> None:
 def test_only_allowed_commands_run(make: Make) -> None:
     environment = make(allowed_commands=["touch", "ls"])
     assert "ls, touch" in environment.instructions
-    environment.reset("0")
+    environment.reset(Trial("0"))
     seen = environment.interact(bash("touch /kept && $(rm -rf /done)"))
     assert not seen.accepted
     assert "rm" in seen.text or "told apart" in seen.text
@@ -196,7 +194,7 @@ def test_only_allowed_commands_run(make: Make) -> None:
 @pytest.mark.parametrize(("init", "said"), [("exit 9", "exit code 9"), ("sleep 60", "within 0.5 seconds")])
 def test_a_set_up_that_fails_is_the_tasks_fault(make: Make, init: str, said: str) -> None:
     environment = make({"0": entry(init=init)}, action_timeout=0.5)
-    opening = environment.reset("0")
+    opening = environment.reset(Trial("0"))
     assert opening.observation.status is SessionStatus.TASK_ENVIRONMENT_ERROR
     assert said in opening.observation.reason
     assert environment.complete().outcome is EvaluationOutcome.INCORRECT
@@ -204,7 +202,7 @@ def test_a_set_up_that_fails_is_the_tasks_fault(make: Make, init: str, said: str
 
 def test_a_grading_script_that_hangs_grades_as_wrong(make: Make) -> None:
     environment = make({"0": entry(evaluation="sleep 60")}, action_timeout=0.5)
-    environment.reset("0")
+    environment.reset(Trial("0"))
     assert environment.complete().outcome is EvaluationOutcome.INCORRECT
 
 
@@ -215,20 +213,20 @@ def lose_machine(environment: OperatingSystemEnvironment) -> None:
 
 def test_a_machine_lost_by_an_action_ends_the_task_as_wrong_and_the_next_task_works(make: Make) -> None:
     environment = make()
-    environment.reset("0")
+    environment.reset(Trial("0"))
     environment.interact(bash("touch /done"))
     lose_machine(environment)
     seen = environment.interact(bash("true"))
     assert (seen.done, seen.reason) == (True, "the agent destroyed its machine")
     assert environment.complete().outcome is EvaluationOutcome.INCORRECT
-    environment.reset("0")
+    environment.reset(Trial("0"))
     assert environment.interact(bash("touch /done; echo on")).text == "Output:\non"
     assert environment.complete().outcome is EvaluationOutcome.CORRECT
 
 
 def test_a_machine_that_is_gone_when_graded_is_graded_as_wrong(make: Make) -> None:
     environment = make()
-    environment.reset("0")
+    environment.reset(Trial("0"))
     environment.interact(bash("touch /done"))
     lose_machine(environment)
     assert environment.complete().outcome is EvaluationOutcome.INCORRECT
@@ -239,7 +237,7 @@ def test_a_lost_machine_is_infrastructure_where_no_other_starts(make: Make) -> N
         raise EnvironmentUnavailable("no more machines")
 
     environment: Any = make()
-    environment.reset("0")
+    environment.reset(Trial("0"))
     lose_machine(environment)
     environment._make_machine = no_machine
     with pytest.raises(EnvironmentUnavailable, match="died"):
@@ -266,7 +264,7 @@ sleep 0.5"""
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the script knows the registers of x86-64 alone")
 def test_an_agent_that_destroys_its_machine_has_failed_its_task(make: Make) -> None:
     environment = make()
-    environment.reset("0")
+    environment.reset(Trial("0"))
     environment.interact(bash("touch /done"))
     seen = environment.interact(bash(TAKE_OVER))
     assert seen.done or environment.interact(bash("true")).done
@@ -275,15 +273,15 @@ def test_an_agent_that_destroys_its_machine_has_failed_its_task(make: Make) -> N
 
 def test_an_agent_cannot_end_the_first_process_of_its_machine(make: Make) -> None:
     environment = make()
-    environment.reset("0")
+    environment.reset(Trial("0"))
     environment.interact(bash("echo garbage > /proc/1/fd/0; kill -9 1"))
     assert environment.interact(bash("sleep 0.1; echo on")).text == "Output:\non"
 
 
 def test_two_environments_have_machines_of_their_own(make: Make) -> None:
     first, second = make(), make()
-    first.reset("0")
-    second.reset("0")
+    first.reset(Trial("0"))
+    second.reset(Trial("0"))
     first.interact(bash("touch /done"))
     assert second.complete().outcome is EvaluationOutcome.INCORRECT
     assert first.complete().outcome is EvaluationOutcome.CORRECT
@@ -318,7 +316,7 @@ def test_agentbench_answers_are_graded_by_its_checkers(make: Make) -> None:
         ("2", "Act: answer(yes)", True),
         ("2", "Act: answer(no)", False),
     ):
-        environment.reset(id_)
+        environment.reset(Trial(id_))
         if id_ == "0":
             # The process is there at once, the program in it a moment later.
             wait = "until pgrep sleep > /dev/null; do :; done; pgrep -c sleep"
@@ -334,11 +332,11 @@ def test_agentbench_examples_solve_their_tasks() -> None:
     need_bubblewrap()
     path = AGENTBENCH / "data" / "7" / "bootstrap.json"
     environment = OperatingSystemEnvironment(tasks=path)
-    oracle: Any = build_oracle(tasks=path)
+    oracle: Any = oracle_of(environment)
     solved = []
     try:
         for id_ in list(environment.task_ids())[:8]:
-            environment.reset(id_)
+            environment.reset(Trial(id_))
             oracle._task, oracle._seen = oracle._tasks[id_], None
             oracle.observe(environment.interact(oracle.infer(None)))
             environment.interact(oracle.infer(None))
@@ -384,11 +382,11 @@ def test_ground_truth_is_nowhere_in_sight(make: Make) -> None:
     environment = make(
         {"0": entry(solution="touch /done # secret-mark", evaluation="test -e /done # secret-mark")}
     )
-    opening = environment.reset("0")
+    opening = environment.reset(Trial("0"))
     shown = json.dumps(
         [environment.instructions, opening.goal, *(message.text for message in opening.history)]
     )
     assert "secret-mark" not in shown
     seen = environment.interact(bash("grep -rls secret-mark /etc /root /tmp /var /proc/[0-9]*/cmdline"))
     assert "secret" not in seen.text.replace("secret-mark /etc", "").replace("grep", "")
-    assert environment.interact(DO_NOTHING).done
+    assert environment.interact(WORLD.do_nothing).done

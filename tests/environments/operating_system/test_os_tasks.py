@@ -12,7 +12,7 @@ import pytest
 
 from perdure.core.errors import ConfigError
 from perdure.environments.operating_system.actions import Bash, parse_action
-from perdure.environments.operating_system.oracle import build_oracle
+from perdure.environments.operating_system.oracle import OracleAgent
 from perdure.environments.operating_system.tasks import SKILLS, load_tasks
 
 SHARED = Path(__file__).parents[4] / "shared" / "data"
@@ -136,7 +136,7 @@ def test_every_published_ground_truth_survives_the_action_grammar() -> None:
     from perdure.core.session import Session
     from perdure.core.types import Observation
 
-    oracle = build_oracle(tasks=PUBLISHED)
+    oracle = OracleAgent(load_tasks(PUBLISHED).tasks)
     view = ContextView("", "", (), ())
     for task in load_tasks(PUBLISHED).tasks.values():
         oracle.start(Session(task.id), Opening("", Observation(""), InteractionHistory()))

@@ -12,13 +12,15 @@ import pytest
 
 import perdure
 from perdure.core.errors import ConfigError
-from perdure.core.types import EvaluationOutcome, SessionStatus
-from perdure.environments.operating_system import (
-    OperatingSystemEnvironment,
+from perdure.core.types import EvaluationOutcome, SessionStatus, Trial
+from perdure.environments.operating_system import OperatingSystemEnvironment
+from perdure.environments.operating_system.machines import (
+    known_commands,
+    machine_maker,
     resolve_parameters,
+    resolve_root,
     surroundings,
 )
-from perdure.environments.operating_system.machines import known_commands, machine_maker, resolve_root
 from perdure.experiment.config import load_config
 from perdure.experiment.experiment import Experiment
 from perdure.experiment.replay import replay
@@ -150,7 +152,7 @@ def test_a_task_whose_programs_are_missing_is_over_before_it_is_played(empty_cac
     root = str(poor_root(empty_cache / "poor.tar"))
     environment = OperatingSystemEnvironment(tasks=write(empty_cache / "tasks.json", TASKS), root=root)
     for task in TASKS:
-        opening = environment.reset(task)
+        opening = environment.reset(Trial(task))
         reason = LACKING.get(task)
         if reason is None:
             assert not opening.observation.done

@@ -10,9 +10,10 @@ from typing import Any
 from perdure.core.agent import Agent, ContextView
 from perdure.core.environment import Environment
 from perdure.core.session import Session
-from perdure.core.types import JSON, Evaluation, Message, Observation
-from perdure.environments import repository
-from perdure.environments.repository import RepositoryEnvironment, perfect_reader, perfect_summary
+from perdure.core.types import JSON, Evaluation, Message, Observation, Trial
+from perdure.environments.repository import RepositoryEnvironment
+from perdure.environments.repository.oracle import oracle
+from perdure.environments.repository.perfect_reader import perfect_reader, perfect_summary
 
 Reader = Callable[[list[Message]], str]
 
@@ -24,13 +25,12 @@ Reply with one json block that has exactly the keys `state_patch` and `action`:
 
 
 def oracle_for(**parameters: Any) -> Agent:
-    known = {key: value for key, value in parameters.items() if key == "verbs"}
-    return repository.build_oracle(**known)
+    return oracle(RepositoryEnvironment(**parameters))
 
 
 def play_agent(environment: Environment, agent: Agent, task: str) -> tuple[list[str], Evaluation]:
     """The actions of an agent in one task, and the verdict."""
-    opening = environment.reset(task)
+    opening = environment.reset(Trial(task))
     agent.start(Session(task), opening)
     view = ContextView(environment.instructions, opening.goal, (), tuple(opening.history))
     actions: list[str] = []
@@ -50,7 +50,7 @@ def oracle_verdicts(**parameters: Any) -> list[Evaluation]:
 
 def play_window(environment: Environment, task: str, turns: int | None) -> Evaluation:
     """The perfect reader with the last `turns` turns in its prompt (None: all)."""
-    observation: Observation = environment.reset(task).observation
+    observation: Observation = environment.reset(Trial(task)).observation
     instructions = Message("system", environment.instructions)
     past: list[tuple[Message, Message]] = []
     while not observation.done:
@@ -95,7 +95,7 @@ def play_state(
     environment: Environment, task: str, state: JSON, reader: Reader = perfect_reader
 ) -> tuple[Evaluation, list[JSON], list[str]]:
     """A reader that sees instructions, state and latest observation; states after each step, and actions."""
-    observation: Observation = environment.reset(task).observation
+    observation: Observation = environment.reset(Trial(task)).observation
     states: list[JSON] = []
     actions: list[str] = []
     while not observation.done:
@@ -123,7 +123,7 @@ def play_state(
 
 def play_memory(environment: Environment, task: str, turns: int = 3) -> Evaluation:
     """The perfect reader with a window and a summary of every turn that has left it."""
-    observation: Observation = environment.reset(task).observation
+    observation: Observation = environment.reset(Trial(task)).observation
     instructions = Message("system", environment.instructions)
     summary = ""
     past: list[tuple[Message, Message]] = []

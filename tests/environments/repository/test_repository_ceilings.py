@@ -10,17 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.core.types import EvaluationOutcome, Message, Observation
+from perdure.core.types import EvaluationOutcome, Message, Observation, Trial
 from perdure.environments.repository import (
     RepositoryEnvironment,
-    normal_form,
-    perfect_reader,
-    perfect_summary,
-    state_fidelity,
-    true_states,
 )
+from perdure.environments.repository.environment import true_states
 from perdure.environments.repository.oracle import RepositoryOracle
 from perdure.environments.repository.parameters import Drift, Verbs
+from perdure.environments.repository.perfect_reader import perfect_reader, perfect_summary
+from perdure.environments.repository.scoring import state_fidelity
 from perdure.environments.repository.state import RepositoryState
 from tests.environments.repository.repository_play import (
     oracle_verdicts,
@@ -108,7 +106,7 @@ def test_a_state_is_all_that_is_needed(knobs: dict[str, Any]) -> None:
         verdict, states, actions = play_state(environment, task, RepositoryState().model_dump())
         assert verdict.reward == 1.0
         RepositoryState.model_validate(states[-1])
-        truth = list(true_states(task, actions, **knobs))
+        truth = list(true_states(environment, Trial(task), actions))
         fidelity = [state_fidelity(state, true) for state, true in zip(states, truth, strict=True)]
         # New ids are told with the next observation: a state is one step behind after each of them.
         assert 0.9 < sum(fidelity) / len(fidelity) < 1.0
@@ -198,5 +196,5 @@ def test_any_prompt_gets_a_valid_action(messages: list[Message]) -> None:
     reply = perfect_reader(messages)
     if reply.startswith("```json\n"):
         reply = json.loads(reply[8:-4])["action"]
-    assert normal_form(reply) is not None
+    assert RepositoryEnvironment().read_action(reply) is not None
     assert isinstance(perfect_summary(messages), str)

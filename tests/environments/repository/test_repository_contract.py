@@ -7,15 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.conformance.companions import companions_of
 from perdure.conformance.environments import check_environment
 from perdure.core.session import SessionRecord, SessionStatus
-from perdure.environments import repository
-from perdure.environments.repository import RepositoryEnvironment, normal_form
+from perdure.environments.repository import WORLD, RepositoryEnvironment
 from perdure.environments.repository.actions import ACTION_PATTERN, VERBS, RepositoryAction, parse_action
 from perdure.environments.repository.parameters import Verbs
-from perdure.experiment.registry import load_plugin
 from tests.environments.repository.repository_play import oracle_verdicts
+
+read_action = RepositoryEnvironment().read_action
 
 
 @pytest.mark.parametrize(
@@ -24,18 +23,19 @@ from tests.environments.repository.repository_play import oracle_verdicts
 )
 def test_it_conforms(parameters: dict[str, Any]) -> None:
     parameters = {"horizon": 25, "tasks": 3, **parameters}
-    companions = companions_of(load_plugin("environment", "repository"), parameters)
-    results = check_environment(lambda: RepositoryEnvironment(**parameters), companions, sample=2)
+    results = check_environment(WORLD, lambda: RepositoryEnvironment(**parameters), sample=2)
     assert [result for result in results if not result.passed] == []
 
 
 def test_the_package_offers_what_strategies_need() -> None:
-    assert repository.NO_OP == "Wait"
-    assert normal_form(repository.DO_NOTHING) == "Wait"
-    properties = repository.STATE_SCHEMA.model_json_schema()["properties"]
+    environment = RepositoryEnvironment()
+    assert WORLD.state is not None
+    support = WORLD.state(environment)
+    assert support.no_op == "Wait"
+    assert support.action_pattern == ACTION_PATTERN
+    assert environment.read_action(WORLD.do_nothing) == "Wait"
+    properties = support.schema.model_json_schema()["properties"]
     assert set(properties) == {"branches", "commits", "prs", "ci", "releases"}
-    with pytest.raises(AttributeError, match="no_such_name"):
-        _ = repository.no_such_name
 
 
 @pytest.mark.parametrize(
@@ -71,18 +71,18 @@ def test_replies_that_hold_an_action(reply: str, action: RepositoryAction) -> No
 )
 def test_replies_that_hold_none(reply: str) -> None:
     assert isinstance(parse_action(reply), str)
-    assert normal_form(reply) is None
+    assert read_action(reply) is None
 
 
 @given(st.from_regex(ACTION_PATTERN, fullmatch=True))
 def test_the_pattern_describes_exactly_what_is_parsed(command: str) -> None:
-    assert normal_form(command) == command
-    assert normal_form(f"Because.\naction:  {command}") == command
+    assert read_action(command) == command
+    assert read_action(f"Because.\naction:  {command}") == command
 
 
 @given(st.text())
-def test_whatever_has_a_normal_form_matches_the_pattern(reply: str) -> None:
-    form = normal_form(reply)
+def test_whatever_is_read_as_an_action_matches_the_pattern(reply: str) -> None:
+    form = read_action(reply)
     assert form is None or re.fullmatch(ACTION_PATTERN, form)
 
 

@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perdure.environments.repository import script_digest, true_states
+from perdure.core.types import Trial
+from perdure.environments.repository import RepositoryEnvironment, script_digest
 from perdure.environments.repository.actions import WAIT, parse_action
+from perdure.environments.repository.environment import true_states
 from perdure.environments.repository.events import Kind
 from perdure.environments.repository.parameters import Parameters, Verbs
 from perdure.environments.repository.play import Play
@@ -38,7 +40,10 @@ configurations = st.fixed_dictionaries(
 
 @pytest.mark.parametrize("seed", SCRIPTS)
 def test_scripts_are_the_same_everywhere(seed: str) -> None:
-    assert tuple(script_digest(seed, horizon=horizon)[:12] for horizon in HORIZONS) == SCRIPTS[seed]
+    assert (
+        tuple(script_digest(RepositoryEnvironment(horizon=horizon), seed)[:12] for horizon in HORIZONS)
+        == SCRIPTS[seed]
+    )
 
 
 def assert_whole(repository: Repository) -> None:
@@ -95,7 +100,10 @@ def test_invariants_under_any_actions(knobs: dict[str, Any], seed: int, choices:
         if t % 6 == 0:
             assert_whole(play.world.repository)
     assert write_script(parameters, seed).digest() == before
-    assert list(true_states(str(seed), actions, **knobs))[-1] == play.world.repository.state()
+    assert (
+        list(true_states(RepositoryEnvironment(**knobs), Trial(str(seed)), actions))[-1]
+        == play.world.repository.state()
+    )
 
 
 @pytest.mark.parametrize("verbs", ["union", "main", "appendix"])

@@ -7,10 +7,13 @@ from typing import Any
 
 import pytest
 
-from perdure.core.types import EvaluationOutcome, Message, Observation
-from perdure.environments.warehouse import WarehouseEnvironment, perfect_reader, state_fidelity, true_states
+from perdure.core.types import EvaluationOutcome, Message, Observation, Trial
+from perdure.environments.warehouse import WarehouseEnvironment
+from perdure.environments.warehouse.environment import true_states
 from perdure.environments.warehouse.oracle import WarehouseOracle
 from perdure.environments.warehouse.parameters import Drift, Profile, Tier
+from perdure.environments.warehouse.perfect_reader import perfect_reader
+from perdure.environments.warehouse.scoring import state_fidelity
 from perdure.environments.warehouse.state import ForesightedState, WarehouseState
 from tests.environments.warehouse.warehouse_play import (
     oracle_verdicts,
@@ -123,7 +126,7 @@ def test_a_state_is_all_that_is_needed(profile: Profile) -> None:
         verdict, states, actions = play_state(environment, task, WarehouseState().model_dump())
         assert verdict.reward == 1.0
         WarehouseState.model_validate(states[-1])
-        truth = list(true_states(task, actions, profile=profile))
+        truth = list(true_states(environment, Trial(task), actions))
         assert len(truth) == len(states)
         assert state_fidelity(states[-1], truth[-1]) == 1.0
 

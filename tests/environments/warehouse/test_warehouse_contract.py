@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.conformance.companions import companions_of
 from perdure.conformance.environments import check_environment
 from perdure.core.session import SessionRecord, SessionStatus
-from perdure.environments import warehouse
-from perdure.environments.warehouse import WarehouseEnvironment, normal_form
+from perdure.core.types import Trial
+from perdure.environments.warehouse import WORLD, WarehouseEnvironment
 from perdure.environments.warehouse.actions import ACTION_PATTERN, WarehouseAction, parse_action
-from perdure.experiment.registry import load_plugin
 from tests.environments.warehouse.warehouse_play import oracle_for, oracle_verdicts, play_agent
+
+read_action = WarehouseEnvironment().read_action
 
 
 @pytest.mark.parametrize(
@@ -28,21 +28,22 @@ from tests.environments.warehouse.warehouse_play import oracle_for, oracle_verdi
 )
 def test_it_conforms(parameters: dict[str, Any]) -> None:
     parameters = {"horizon": 25, "tasks": 3, **parameters}
-    companions = companions_of(load_plugin("environment", "warehouse"), parameters)
-    results = check_environment(lambda: WarehouseEnvironment(**parameters), companions, sample=2)
+    results = check_environment(WORLD, lambda: WarehouseEnvironment(**parameters), sample=2)
     assert [result for result in results if not result.passed] == []
 
 
 def test_the_package_offers_what_strategies_need() -> None:
-    assert warehouse.NO_OP == "Wait"
-    assert normal_form(warehouse.DO_NOTHING) == "Wait"
-    assert set(warehouse.STATE_SCHEMA.model_json_schema()["properties"]) == {
+    environment = WarehouseEnvironment()
+    assert WORLD.state is not None
+    support = WORLD.state(environment)
+    assert support.no_op == "Wait"
+    assert support.action_pattern == ACTION_PATTERN
+    assert environment.read_action(WORLD.do_nothing) == "Wait"
+    assert set(support.schema.model_json_schema()["properties"]) == {
         "inventory",
         "inbound",
         "open_orders",
     }
-    with pytest.raises(AttributeError, match="no_such_name"):
-        _ = warehouse.no_such_name
 
 
 @pytest.mark.parametrize(
@@ -76,18 +77,18 @@ def test_replies_that_hold_an_action(reply: str, action: WarehouseAction) -> Non
 )
 def test_replies_that_hold_none(reply: str) -> None:
     assert isinstance(parse_action(reply), str)
-    assert normal_form(reply) is None
+    assert read_action(reply) is None
 
 
 @given(st.from_regex(ACTION_PATTERN, fullmatch=True))
 def test_the_pattern_describes_exactly_what_is_parsed(command: str) -> None:
-    assert normal_form(command) == command
-    assert normal_form(f"Because.\naction:  {command}") == command
+    assert read_action(command) == command
+    assert read_action(f"Because.\naction:  {command}") == command
 
 
 @given(st.text())
-def test_whatever_has_a_normal_form_matches_the_pattern(reply: str) -> None:
-    form = normal_form(reply)
+def test_whatever_is_read_as_an_action_matches_the_pattern(reply: str) -> None:
+    form = read_action(reply)
     assert form is None or re.fullmatch(ACTION_PATTERN, form)
 
 
@@ -130,7 +131,7 @@ def test_metrics_give_means_and_ratios_by_kind_of_event() -> None:
 def test_a_task_that_is_given_up_counts_what_was_not_played_as_failed() -> None:
     environment = WarehouseEnvironment(tasks=1, horizon=10)
     actions, _ = play_agent(environment, oracle_for(), "42")
-    environment.reset("42")
+    environment.reset(Trial("42"))
     environment.interact(actions[0])
     verdict = environment.complete()
     assert verdict.reward == pytest.approx(1 / 10)

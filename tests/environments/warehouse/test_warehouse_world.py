@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perdure.environments.warehouse import script_digest, true_states
+from perdure.core.types import Trial
+from perdure.environments.warehouse import WarehouseEnvironment, script_digest
+from perdure.environments.warehouse.environment import true_states
 from perdure.environments.warehouse.events import Kind
 from perdure.environments.warehouse.parameters import Parameters
 from perdure.environments.warehouse.play import Play
@@ -47,7 +49,10 @@ configurations = st.fixed_dictionaries(
 
 @pytest.mark.parametrize("seed", SCRIPTS)
 def test_scripts_are_the_same_everywhere(seed: str) -> None:
-    assert tuple(script_digest(seed, horizon=horizon)[:12] for horizon in HORIZONS) == SCRIPTS[seed]
+    assert (
+        tuple(script_digest(WarehouseEnvironment(horizon=horizon), seed)[:12] for horizon in HORIZONS)
+        == SCRIPTS[seed]
+    )
 
 
 def guided(play: Play, command: str, follow: bool) -> str:
@@ -92,7 +97,7 @@ def test_invariants_under_any_actions(
             assert play.world.digest() == digest, "a refused action changed the world"
     assert observation.done
     assert write_script(parameters, seed).digest() == before
-    states = list(true_states(str(seed), actions, **knobs))
+    states = list(true_states(WarehouseEnvironment(**knobs), Trial(str(seed)), actions))
     assert len(states) == 40
     assert states[-1] == play.world.state()
 

@@ -40,12 +40,6 @@ def parse_action(reply: str) -> CounterAction | str:
             return "Unknown command: use `add N`, `read` or `done`."
 
 
-def normal_form(action: str) -> str | None:
-    """One spelling for equal actions, None for an invalid one."""
-    parsed = parse_action(action)
-    return None if isinstance(parsed, str) else str(parsed)
-
-
 def _is_step(text: str) -> bool:
     digits = text.removeprefix("-").removeprefix("+")
     return len(digits) == 1 and digits in "0123456789" and len(text) <= 2

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from perdure.core.environment import Environment, Opening
 from perdure.core.history import HistoryFactory
 from perdure.core.session import SessionRecord
-from perdure.core.types import Evaluation, Observation
+from perdure.core.types import Evaluation, Observation, Trial
 from perdure.environments.counter.actions import CounterAction, parse_action
 from perdure.environments.counter.prompts import INSTRUCTIONS
 from perdure.environments.counter.scoring import grade
@@ -41,9 +41,9 @@ class CounterEnvironment(Environment):
         """`0`, `1`, …"""
         return list(self._tasks)
 
-    def reset(self, task_id: str) -> Opening:
+    def reset(self, trial: Trial) -> Opening:
         """Put the counter on the start of a task."""
-        self._task = self._tasks[task_id]
+        self._task = self._tasks[trial.task_id]
         self._value = self._task.start
         observation = Observation(f"The counter is at {self._value}.")
         return Opening(
@@ -61,6 +61,11 @@ class CounterEnvironment(Environment):
                 self._value += amount
         return Observation(f"The counter is at {self._value}.")
 
+    def read_action(self, text: str) -> str | None:
+        """The command, in one spelling."""
+        parsed = parse_action(text)
+        return None if isinstance(parsed, str) else str(parsed)
+
     def complete(self) -> Evaluation:
         """Grade, and put everything back."""
         if self._task is None:
@@ -71,12 +76,12 @@ class CounterEnvironment(Environment):
 
     def calculate_metric(self, records: Iterable[SessionRecord]) -> Mapping[str, float]:
         """Success and per-skill rates."""
-        return skill_metrics(records, {id_: task.skills for id_, task in self._tasks.items()})
+        return skill_metrics(records, skills(self))
 
     def release(self) -> None:
         """Nothing is held."""
 
 
-def normalise(observation: str) -> str:
-    """Observations of this world never differ between two runs."""
-    return observation
+def skills(environment: CounterEnvironment) -> Mapping[str, Sequence[str]]:
+    """The skills of every task by id."""
+    return {id_: task.skills for id_, task in environment._tasks.items()}

@@ -9,6 +9,7 @@ from perdure.core.environment import Opening
 from perdure.core.session import Session
 from perdure.core.types import Observation
 from perdure.environments.counter.actions import LARGEST_STEP
+from perdure.environments.counter.environment import CounterEnvironment
 
 
 class CounterOracle(Agent):
@@ -35,7 +36,7 @@ class CounterOracle(Agent):
             self._value = _number(observation.text)
 
 
-def build_oracle() -> Agent:
+def oracle(environment: CounterEnvironment) -> Agent:
     """An oracle for any set of counter tasks."""
     return CounterOracle()
 

@@ -1,12 +1,19 @@
 """What the agent is told."""
 
 INSTRUCTIONS = """\
-You operate a counter. In each turn, write one line that starts with `Action:` and names one command:
+You operate a counter, with one action in each turn:
 
-Action: add N        adds the integer N (it may be negative, between -9 and 9)
-Action: read         tells you the value of the counter
-Action: done         ends the task
+add N        adds the integer N (it may be negative, between -9 and 9)
+read         tells you the value of the counter
+done         ends the task
 
-The last such line of your reply counts. You have at most {max_interactions} actions."""
+You have at most {max_interactions} actions."""
+
+REPLY_FORM = """\
+End your reply with one line that starts with `Action:` and names one action; the last such line counts. For \
+example:
+Action: add 5"""
+
+ACTION_FORM = "for example `Action: add 5`, `Action: read` or `Action: done`"
 
 GOAL = "Bring the counter to {target}, then end the task."

@@ -27,8 +27,3 @@ def make_tasks(count: int, seed: int) -> dict[str, CounterTask]:
         skill = "increase" if target > start else "decrease"
         tasks[str(index)] = CounterTask(str(index), GOAL.format(target=target), (skill,), start, target)
     return tasks
-
-
-def task_skills(*, tasks: int = 20, seed: int = 0) -> dict[str, tuple[str, ...]]:
-    """The skills of every task by id."""
-    return {id_: task.skills for id_, task in make_tasks(tasks, seed).items()}

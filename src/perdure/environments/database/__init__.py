@@ -1,19 +1,19 @@
 """LifelongAgentBench's database world on an embedded engine that behaves like MySQL."""
 
-from perdure.environments.database.actions import DO_NOTHING, normal_form, normalise
-from perdure.environments.database.environment import MAX_INTERACTIONS, DatabaseEnvironment
-from perdure.environments.database.oracle import build_oracle
-from perdure.environments.database.tasks import task_skills
+from perdure.core.world import World
+from perdure.environments.database.actions import DO_NOTHING
+from perdure.environments.database.environment import MAX_INTERACTIONS, DatabaseEnvironment, skills
+from perdure.environments.database.oracle import oracle
+from perdure.environments.database.prompts import REPLY_FORM
 
-ENVIRONMENT = DatabaseEnvironment
+WORLD = World(
+    environment=DatabaseEnvironment,
+    max_interactions=MAX_INTERACTIONS,
+    do_nothing=DO_NOTHING,
+    reply_form=lambda environment: REPLY_FORM,
+    oracle=oracle,
+    skills=skills,
+    side_by_side=True,
+)
 
-__all__ = [
-    "DO_NOTHING",
-    "ENVIRONMENT",
-    "MAX_INTERACTIONS",
-    "DatabaseEnvironment",
-    "build_oracle",
-    "normal_form",
-    "normalise",
-    "task_skills",
-]
+__all__ = ["WORLD", "DatabaseEnvironment"]

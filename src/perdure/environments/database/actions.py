@@ -95,25 +95,15 @@ def _answer(reply: str, start: int) -> Action:
     return Answer(line.strip())
 
 
-def normal_form(action: str) -> str | None:
-    """One spelling for equal actions, for voting; None for a reply without a valid action.
+def action_key(action: Operation | Answer) -> str:
+    """One spelling for equal actions.
 
     Statements are compared as MySQL reads them (case of keywords, quotes, spaces and comments do not count);
     one that does not parse is compared as text without regard to spaces.
     """
-    match _readable(action):
-        case Operation(statements):
-            return "operation: " + "; ".join(map(_normal_sql, statements))
-        case Answer(text):
-            return f"answer: {' '.join(text.split())}"
-        case Invalid():
-            return None
-
-
-def _readable(reply: str) -> Action:
-    """By either reading of the grammar."""
-    parsed = parse_action(reply)
-    return parse_action(reply, as_paper=True) if isinstance(parsed, Invalid) else parsed
+    if isinstance(action, Operation):
+        return "operation: " + "; ".join(map(_normal_sql, action.statements))
+    return f"answer: {' '.join(action.text.split())}"
 
 
 def _normal_sql(sql: str) -> str:
@@ -121,8 +111,3 @@ def _normal_sql(sql: str) -> str:
         return mysql_text(parse_statement(sql))
     except (SqlFailure, RecursionError):
         return " ".join(sql.split())
-
-
-def normalise(observation: str) -> str:
-    """Observations of this world never differ between two runs."""
-    return observation

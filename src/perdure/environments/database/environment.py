@@ -9,8 +9,8 @@ from typing import Literal
 from perdure.core.environment import Environment, Opening
 from perdure.core.history import HistoryFactory
 from perdure.core.session import SessionRecord
-from perdure.core.types import Evaluation, EvaluationOutcome, Observation, SessionStatus
-from perdure.environments.database.actions import Answer, Invalid, Operation, parse_action
+from perdure.core.types import Evaluation, EvaluationOutcome, Observation, SessionStatus, Trial
+from perdure.environments.database.actions import Answer, Invalid, Operation, action_key, parse_action
 from perdure.environments.database.engine import Row, SqlEngine
 from perdure.environments.database.engines import ENGINES, EngineName, open_engine
 from perdure.environments.database.observations import reply_text
@@ -88,9 +88,9 @@ class DatabaseEnvironment(Environment):
         """The keys of the task file."""
         return list(self._tasks)
 
-    def reset(self, task_id: str) -> Opening:
+    def reset(self, trial: Trial) -> Opening:
         """A fresh database with the task's table."""
-        task = self._tasks[task_id]
+        task = self._tasks[trial.task_id]
         self._task, self._answer, self._operations = task, None, 0
         engine = self._open_engine()
         engine.drop()
@@ -125,6 +125,11 @@ class DatabaseEnvironment(Environment):
             case Invalid(kind):
                 return Observation(refusal(kind), accepted=False)
 
+    def read_action(self, text: str) -> str | None:
+        """The statements as MySQL reads them, or the answer without regard to spaces."""
+        action = parse_action(text, as_paper=self._as_paper)
+        return None if isinstance(action, Invalid) else action_key(action)
+
     def complete(self) -> Evaluation:
         """Grade the answer or the table, and drop the database."""
         if self._task is None:
@@ -139,7 +144,7 @@ class DatabaseEnvironment(Environment):
         """Success by skill, by difficulty (always level 0) and overall."""
         metrics = skill_metrics(
             records,
-            {id_: task.skills for id_, task in self._tasks.items()},
+            skills(self),
             empty_rate=-1.0 if self._as_paper else None,
         )
         count, level = metrics["overall.basic.session_count"], f"difficulty_level.{DIFFICULTY}"
@@ -212,6 +217,11 @@ class DatabaseEnvironment(Environment):
         outcome = EvaluationOutcome.CORRECT if right else EvaluationOutcome.INCORRECT
         counted = {"answered": self._answer is not None, "operations": self._operations, **detail}
         return Evaluation(outcome, float(right), counted)
+
+
+def skills(environment: DatabaseEnvironment) -> Mapping[str, Sequence[str]]:
+    """The skills of every task by id."""
+    return {id_: task.skills for id_, task in environment._tasks.items()}
 
 
 def _check_choice(key: str, value: str | None, choices: Sequence[str | None]) -> None:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Mapping
 
 from perdure.core.agent import Agent, ContextView
 from perdure.core.environment import Opening
 from perdure.core.session import Session
 from perdure.core.types import Observation
-from perdure.environments.database.tasks import TaskSet, load_tasks
+from perdure.environments.database.environment import DatabaseEnvironment
+from perdure.environments.database.tasks import DatabaseTask
 
 
 class OracleAgent(Agent):
     """Runs the ground-truth statement, then answers with the rows that it was shown."""
 
-    def __init__(self, tasks: TaskSet) -> None:
-        self._tasks = tasks.tasks
+    def __init__(self, tasks: Mapping[str, DatabaseTask]) -> None:
+        self._tasks = tasks
         self._sql = ""
         self._seen: str | None = None
 
@@ -35,6 +36,6 @@ class OracleAgent(Agent):
         self._seen = observation.text
 
 
-def build_oracle(*, tasks: Path | None = None) -> Agent:
-    """An oracle for a task file, or for the shipped tasks. Raises ConfigError."""
-    return OracleAgent(load_tasks(Path(tasks) if tasks is not None else None))
+def oracle(environment: DatabaseEnvironment) -> Agent:
+    """An oracle for the tasks of an environment."""
+    return OracleAgent(environment._tasks)

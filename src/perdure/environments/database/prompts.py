@@ -7,25 +7,27 @@ from typing import Final
 
 INSTRUCTIONS = """\
 You work on one table of a MySQL database. Each task asks a question about the table or asks you to change it.
-Think first, then end every reply with exactly one action. There are two.
+There are two actions.
 
-To run SQL:
+Operation runs SQL: one statement of MySQL's dialect and nothing else. You are shown its result: rows as a
+list of tuples such as [('Ada', 36), ('Max', 41)], without column names; [] for a statement that changes data;
+or the server's error message.
+
+Answer finishes the task. For a question, give the rows of the result in the same form, with the columns in
+the order that the question asks for, and the rows too where it asks for an order. For a change, the table
+itself is checked after you finish, and the answer may be anything.
+
+You have at most {max_interactions} actions, the final one included. {invalid}"""
+
+REPLY_FORM = """\
+Think first, then end every reply with exactly one action. The answer is one line:
+Action: Answer
+Final Answer: [('Ada', 36), ('Max', 41)]
+An operation is one statement between a line ```sql and a line ```, for example:
 Action: Operation
 ```sql
 SELECT name FROM people WHERE age > 30;
-```
-The block holds one statement of MySQL's dialect and nothing else. You are shown its result: rows as a list of
-tuples such as [('Ada', 36), ('Max', 41)], without column names; [] for a statement that changes data; or the
-server's error message.
-
-To finish:
-Action: Answer
-Final Answer: [('Ada', 36), ('Max', 41)]
-The answer is one line. For a question, give the rows of the result in the same form, with the columns in the
-order that the question asks for, and the rows too where it asks for an order. For a change, the table itself
-is checked after you finish, and the answer may be anything.
-
-You have at most {max_interactions} actions, the final one included. {invalid}"""
+```"""
 
 INVALID_OBSERVED = "A reply without a valid action does nothing and uses one of them up."
 INVALID_ENDS = "A reply without a valid action ends the task as failed."

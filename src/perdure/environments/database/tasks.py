@@ -61,11 +61,6 @@ def load_tasks(path: Path | None = None) -> TaskSet:
     return TaskSet(_read_entries(content, where), blake2b(raw, digest_size=6).hexdigest())
 
 
-def task_skills(*, tasks: Path | None = None) -> dict[str, tuple[str, ...]]:
-    """The skills of every task by id. Raises ConfigError for a bad task file."""
-    return {id_: task.skills for id_, task in load_tasks(tasks).tasks.items()}
-
-
 def _parse(raw: bytes, path: Path | None) -> JSON:
     """A JSON document, or one a line. AgentBench's entries are brought into the published schema."""
     if path is None or path.suffix != ".jsonl":

@@ -1,23 +1,23 @@
 """Questions over a knowledge graph, answered by exploring it with seven actions."""
 
-from perdure.environments.knowledge_graph.actions import DO_NOTHING, normal_form
+from perdure.core.world import World
+from perdure.environments.knowledge_graph.actions import DO_NOTHING
 from perdure.environments.knowledge_graph.environment import (
     MAX_INTERACTIONS,
     KnowledgeGraphEnvironment,
-    normalise,
+    skills,
 )
-from perdure.environments.knowledge_graph.oracle import build_oracle
-from perdure.environments.knowledge_graph.tasks import task_skills
+from perdure.environments.knowledge_graph.oracle import oracle
+from perdure.environments.knowledge_graph.prompts import REPLY_FORM
 
-ENVIRONMENT = KnowledgeGraphEnvironment
+WORLD = World(
+    environment=KnowledgeGraphEnvironment,
+    max_interactions=MAX_INTERACTIONS,
+    do_nothing=DO_NOTHING,
+    reply_form=lambda environment: REPLY_FORM,
+    oracle=oracle,
+    skills=skills,
+    side_by_side=True,
+)
 
-__all__ = [
-    "DO_NOTHING",
-    "ENVIRONMENT",
-    "MAX_INTERACTIONS",
-    "KnowledgeGraphEnvironment",
-    "build_oracle",
-    "normal_form",
-    "normalise",
-    "task_skills",
-]
+__all__ = ["WORLD", "KnowledgeGraphEnvironment"]

@@ -101,11 +101,8 @@ def variable_number(argument: str) -> int | None:
     return int(digits) if len(digits) <= _LONGEST_INDEX else 10**_LONGEST_INDEX
 
 
-def normal_form(action: str) -> str | None:
-    """One spelling for actions that do the same, None for an invalid one."""
-    parsed = parse_action(action)
-    if parsed is None:
-        return None
+def action_key(parsed: Call | FinalAnswer) -> str | None:
+    """One spelling for actions that do the same, None for one that no graph could carry out."""
     if isinstance(parsed, FinalAnswer):
         return DO_NOTHING if parsed.variable is None else f"Final Answer: #{parsed.variable}"
     if ARITY.get(parsed.name) != len(parsed.arguments):

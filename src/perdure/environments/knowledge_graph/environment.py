@@ -11,8 +11,14 @@ from perdure.core.environment import Environment, Opening
 from perdure.core.errors import ConfigError
 from perdure.core.history import HistoryFactory
 from perdure.core.session import SessionRecord
-from perdure.core.types import Evaluation, Observation, SessionStatus
-from perdure.environments.knowledge_graph.actions import NO_ACTION, Call, FinalAnswer, parse_action
+from perdure.core.types import Evaluation, Observation, SessionStatus, Trial
+from perdure.environments.knowledge_graph.actions import (
+    NO_ACTION,
+    Call,
+    FinalAnswer,
+    action_key,
+    parse_action,
+)
 from perdure.environments.knowledge_graph.interpreter import Interpreter, RangeUnknown, Refused
 from perdure.environments.knowledge_graph.names import FREEBASE, Names
 from perdure.environments.knowledge_graph.ontology import (
@@ -92,9 +98,9 @@ class KnowledgeGraphEnvironment(Environment):
         """In the order of the file."""
         return list(self._tasks)
 
-    def reset(self, task_id: str) -> Opening:
+    def reset(self, trial: Trial) -> Opening:
         """Open a question: no variable is made, nothing is listed."""
-        task = self._tasks[task_id]
+        task = self._tasks[trial.task_id]
         self._forget()
         if self._ontology is None:
             self._ontology = self._derived_ontology()
@@ -113,8 +119,7 @@ class KnowledgeGraphEnvironment(Environment):
         """Carry out one action; a bad one changes nothing and costs its turn."""
         if self._task is None or self._interpreter is None:
             raise RuntimeError("interact() without reset()")
-        entities = self._task.entities
-        parsed = parse_action(action, {*entities, *entities.values()}, paper=self._paper)
+        parsed = self._parsed(action)
         if parsed is None:
             return self._invalid()
         try:
@@ -131,6 +136,11 @@ class KnowledgeGraphEnvironment(Environment):
                 "", accepted=False, done=True, status=SessionStatus.TASK_ENVIRONMENT_ERROR, reason=reason
             )
 
+    def read_action(self, text: str) -> str | None:
+        """The action with its arguments in one spelling; names of the open task may hold commas."""
+        parsed = self._parsed(text)
+        return None if parsed is None else action_key(parsed)
+
     def complete(self) -> Evaluation:
         """Compare the answer with the stored set, and forget the task."""
         if self._task is None:
@@ -142,13 +152,17 @@ class KnowledgeGraphEnvironment(Environment):
     def calculate_metric(self, records: Iterable[SessionRecord]) -> Mapping[str, float]:
         """Success, per-action rates, and the means of f1 and of answers that could be executed."""
         means = _Means()
-        metrics = skill_metrics(means.watch(records), {id_: task.skills for id_, task in self._tasks.items()})
+        metrics = skill_metrics(means.watch(records), skills(self))
         return {**metrics, **means.metrics()}
 
     def release(self) -> None:
         """Drop the graph, or close the connections."""
         self._forget()
         self._store.close()
+
+    def _parsed(self, text: str) -> Call | FinalAnswer | None:
+        entities = self._task.entities if self._task is not None else {}
+        return parse_action(text, {*entities, *entities.values()}, paper=self._paper)
 
     def _invalid(self) -> Observation:
         if not self._ends_on_invalid:
@@ -210,9 +224,9 @@ class _Means:
         }
 
 
-def normalise(observation: str) -> str:
-    """Observations do not differ between two runs on one graph: every list is sorted."""
-    return observation
+def skills(environment: KnowledgeGraphEnvironment) -> Mapping[str, Sequence[str]]:
+    """The skills of every task by id."""
+    return {id_: task.skills for id_, task in environment._tasks.items()}
 
 
 def _open_store(

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
+from collections.abc import Iterable
 
 from perdure.core.agent import Agent, ContextView
 from perdure.core.environment import Opening
 from perdure.core.session import Session
 from perdure.core.types import Observation
 from perdure.environments.knowledge_graph.actions import DO_NOTHING
-from perdure.environments.knowledge_graph.tasks import load_tasks
-from perdure.environments.knowledge_graph.world import SHIPPED_TASKS
+from perdure.environments.knowledge_graph.environment import KnowledgeGraphEnvironment
+from perdure.environments.knowledge_graph.tasks import KnowledgeGraphTask
 
 _VARIABLE = re.compile(r": variable (#[0-9]+), ")
 
@@ -19,8 +19,8 @@ _VARIABLE = re.compile(r": variable (#[0-9]+), ")
 class KnowledgeGraphOracle(Agent):
     """Knows the actions of every task, not the answers: those come from the graph."""
 
-    def __init__(self, tasks: Path) -> None:
-        self._actions = {task.id: task.actions for task in load_tasks(tasks).values()}
+    def __init__(self, tasks: Iterable[KnowledgeGraphTask]) -> None:
+        self._actions = {task.id: task.actions for task in tasks}
         self._left: list[str] = []
         self._last = ""
 
@@ -42,6 +42,6 @@ class KnowledgeGraphOracle(Agent):
             self._last = made[1]
 
 
-def build_oracle(tasks: Path | None = None) -> Agent:
-    """An oracle for a file of tasks; None is the one that is shipped."""
-    return KnowledgeGraphOracle(tasks or SHIPPED_TASKS)
+def oracle(environment: KnowledgeGraphEnvironment) -> Agent:
+    """An oracle for the questions of an environment."""
+    return KnowledgeGraphOracle(environment._tasks.values())

@@ -5,29 +5,32 @@ You answer questions from a knowledge graph. You cannot see the graph; you explo
 of entities that you find is kept as a variable, named #0, #1, … in the order in which they are made. You \
 see the name of a variable and the type of its members, not the members themselves.
 
-Think about what to do next, then end your reply with exactly one action:
+In each turn you take exactly one action:
 
-Action: get_relations(x)
+get_relations(x)
     lists every relation that goes out of x, an entity of the question or a variable
-Action: get_neighbors(x, relation)
+get_neighbors(x, relation)
     makes a variable of all entities that x leads to by a relation that get_relations(x) listed
-Action: intersection(#a, #b)
+intersection(#a, #b)
     makes a variable of what is in both variables, which must be of one type
-Action: get_attributes(#v)
+get_attributes(#v)
     lists every numeric or date attribute of the entities of a variable
-Action: argmax(#v, attribute)
-Action: argmin(#v, attribute)
+argmax(#v, attribute)
+argmin(#v, attribute)
     makes a variable of the entities with the largest or smallest value of an attribute that \
 get_attributes(#v) listed
-Action: count(#v)
+count(#v)
     makes a variable that holds how many entities #v has
 
 Variables made by argmax, argmin and count can only be given as the final answer. When a variable holds \
-what the question asks for, answer with it:
-
-Final Answer: #n
+what the question asks for, answer with it.
 
 You have at most {max_interactions} actions, the final answer included. An action that cannot be carried \
-out counts as one. `Final Answer: none` gives up."""
+out counts as one."""
+
+REPLY_FORM = """\
+Think about what to do next, then end your reply with exactly one line: `Action:` and an action, `Final \
+Answer: #n` to answer with a variable, or `Final Answer: none` to give up. For example:
+Action: get_relations(#0)"""
 
 ENTITIES = "Entities: {entities}"

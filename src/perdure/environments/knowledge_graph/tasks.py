@@ -19,7 +19,6 @@ from pathlib import Path
 
 from perdure.core.types import JSON, Task
 from perdure.environments.knowledge_graph.actions import ARITY
-from perdure.environments.knowledge_graph.world import SHIPPED_TASKS
 
 
 @dataclass(frozen=True)
@@ -50,11 +49,6 @@ def load_tasks(path: Path) -> dict[str, KnowledgeGraphTask]:
         except (KeyError, TypeError, SyntaxError, ValueError) as error:
             raise ValueError(f"{path.name}: entry {task_id!r}: {type(error).__name__}: {error}") from error
     return tasks
-
-
-def task_skills(*, tasks: Path | None = None) -> dict[str, tuple[str, ...]]:
-    """The skills of every question by id. Raises ConfigError for a bad task file."""
-    return {id_: task.skills for id_, task in load_tasks(tasks or SHIPPED_TASKS).items()}
 
 
 def _task(task_id: str, entry: Mapping[str, JSON]) -> KnowledgeGraphTask:

@@ -1,23 +1,29 @@
 """LifelongAgentBench's operating-system world: a fresh Linux machine a task, worked on by bash."""
 
-from perdure.environments.operating_system.actions import DO_NOTHING, normal_form
-from perdure.environments.operating_system.environment import MAX_INTERACTIONS, OperatingSystemEnvironment
-from perdure.environments.operating_system.machines import resolve_parameters, surroundings
+from perdure.core.world import World
+from perdure.environments.operating_system.actions import DO_NOTHING
+from perdure.environments.operating_system.environment import (
+    MAX_INTERACTIONS,
+    OperatingSystemEnvironment,
+    reply_form,
+    skills,
+)
+from perdure.environments.operating_system.machines import most_machines, resolve_parameters, surroundings
 from perdure.environments.operating_system.normalise import normalise
-from perdure.environments.operating_system.oracle import build_oracle
-from perdure.environments.operating_system.tasks import task_skills
+from perdure.environments.operating_system.oracle import oracle
 
-ENVIRONMENT = OperatingSystemEnvironment
+WORLD = World(
+    environment=OperatingSystemEnvironment,
+    max_interactions=MAX_INTERACTIONS,
+    do_nothing=DO_NOTHING,
+    reply_form=reply_form,
+    normalise=normalise,
+    oracle=oracle,
+    skills=skills,
+    side_by_side=True,
+    max_parallel=most_machines,
+    resolve_parameters=resolve_parameters,
+    surroundings=surroundings,
+)
 
-__all__ = [
-    "DO_NOTHING",
-    "ENVIRONMENT",
-    "MAX_INTERACTIONS",
-    "OperatingSystemEnvironment",
-    "build_oracle",
-    "normal_form",
-    "normalise",
-    "resolve_parameters",
-    "surroundings",
-    "task_skills",
-]
+__all__ = ["WORLD", "OperatingSystemEnvironment"]

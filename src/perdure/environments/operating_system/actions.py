@@ -78,9 +78,9 @@ def bash_blocks(reply: str) -> list[str]:
     return blocks
 
 
-def normal_form(action: str) -> str | None:
-    """One spelling for actions that do the same, for voting; None for an invalid action."""
-    match parse_action(action, takes_answers=True):
+def action_key(action: Bash | Finish | Answer) -> str:
+    """One spelling for actions that do the same: blank lines and spaces at line ends do not count."""
+    match action:
         case Bash(script):
             lines = [line.rstrip() for line in script.strip().split("\n")]
             return _OPENING + "\n" + "\n".join(line for line in lines if line)
@@ -88,8 +88,6 @@ def normal_form(action: str) -> str | None:
             return "finish"
         case Answer(text):
             return f"answer({text})"
-        case Invalid():
-            return None
 
 
 def _parse_answer(text: str) -> Answer | Invalid:

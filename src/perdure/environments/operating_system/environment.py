@@ -10,8 +10,15 @@ from perdure.core.environment import Environment, Opening
 from perdure.core.errors import ConfigError, EnvironmentUnavailable
 from perdure.core.history import HistoryFactory
 from perdure.core.session import SessionRecord
-from perdure.core.types import Evaluation, EvaluationOutcome, Observation, SessionStatus
-from perdure.environments.operating_system.actions import Answer, Bash, Finish, Invalid, parse_action
+from perdure.core.types import Evaluation, EvaluationOutcome, Observation, SessionStatus, Trial
+from perdure.environments.operating_system.actions import (
+    Answer,
+    Bash,
+    Finish,
+    Invalid,
+    action_key,
+    parse_action,
+)
 from perdure.environments.operating_system.allowed_commands import allowed_set, forbidden
 from perdure.environments.operating_system.machines import (
     SandboxName,
@@ -21,7 +28,7 @@ from perdure.environments.operating_system.machines import (
     resolve_root,
 )
 from perdure.environments.operating_system.needed_commands import needed_commands
-from perdure.environments.operating_system.prompts import describe, instructions, refusal
+from perdure.environments.operating_system.prompts import describe, form_of_reply, instructions, refusal
 from perdure.environments.operating_system.scoring import command_line, grade
 from perdure.environments.operating_system.tasks import OsTask, load_tasks
 from perdure.metrics.skills import skill_metrics
@@ -106,13 +113,13 @@ class OperatingSystemEnvironment(Environment):
         """The keys of the task file; tasks whose script files are absent are left out."""
         return list(self._tasks)
 
-    def reset(self, task_id: str) -> Opening:
+    def reset(self, trial: Trial) -> Opening:
         """A fresh machine, set up by the task's own script; one that fails is a task environment error.
 
         So is a root without the programs that the task's scripts call: it is told before anything is played,
         and the task is ignored.
         """
-        task = self._tasks[task_id]
+        task = self._tasks[trial.task_id]
         self._drop_machine()
         self._task, self._answer, self._is_destroyed, self._lacks = task, None, False, None
         missing = self._missing_commands(task)
@@ -141,6 +148,11 @@ class OperatingSystemEnvironment(Environment):
             case Invalid(problem):
                 return self._refuse(problem)
 
+    def read_action(self, text: str) -> str | None:
+        """The script without its layout, the answer, or `finish`."""
+        action = parse_action(text, takes_answers=self._takes_answers)
+        return None if isinstance(action, Invalid) else action_key(action)
+
     def complete(self) -> Evaluation:
         """Grade the machine or the answer, and throw the machine away. A destroyed one is graded as wrong.
 
@@ -162,7 +174,7 @@ class OperatingSystemEnvironment(Environment):
 
     def calculate_metric(self, records: Iterable[SessionRecord]) -> Mapping[str, float]:
         """Success overall and by skill."""
-        return skill_metrics(records, {id_: task.skills for id_, task in self._tasks.items()})
+        return skill_metrics(records, skills(self))
 
     def release(self) -> None:
         """Throw the machine away, if there is one."""
@@ -231,3 +243,13 @@ class OperatingSystemEnvironment(Environment):
 
 def _set_up_failed(problem: str) -> Observation:
     return Observation(problem, done=True, status=SessionStatus.TASK_ENVIRONMENT_ERROR, reason=problem)
+
+
+def skills(environment: OperatingSystemEnvironment) -> Mapping[str, Sequence[str]]:
+    """The skills of every task by id."""
+    return {id_: task.skills for id_, task in environment._tasks.items()}
+
+
+def reply_form(environment: OperatingSystemEnvironment) -> str:
+    """With the form of an answer where a task asks for one."""
+    return form_of_reply(takes_answers=environment._takes_answers)

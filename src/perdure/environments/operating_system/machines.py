@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 from perdure.sandboxes.root_choice import AUTO, choose_root
@@ -25,6 +27,26 @@ done 2>/dev/null | while read -r mode time rest; do
 done | cksum
 """
 """Mode 81…: a regular file that is not setuid. The host root copies setuid programs, at times of its own."""
+
+
+_GIBIBYTE = 1 << 30
+_MACHINES_A_CORE = 4
+
+
+def most_machines(environment: object) -> int:
+    """How many machines this one can hold at once: four a core, and a GiB of free memory for each."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(_MACHINES_A_CORE * cores, free_memory() // _GIBIBYTE))
+
+
+def free_memory() -> int:
+    """Bytes that can be had without swapping, as Linux says; half a GiB a machine where it does not say."""
+    try:
+        lines = Path("/proc/meminfo").read_text("utf-8").splitlines()
+        found = next(line for line in lines if line.startswith("MemAvailable:"))
+        return int(found.split()[1]) * 1024
+    except (OSError, StopIteration, ValueError):
+        return _MACHINES_A_CORE * (os.cpu_count() or 1) * _GIBIBYTE // 2
 
 
 def machine_maker(sandbox: SandboxName, root: str, shell: ShellName) -> Callable[[], Sandbox]:

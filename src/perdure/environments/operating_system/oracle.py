@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Mapping
 
 from perdure.core.agent import Agent, ContextView
 from perdure.core.environment import Opening
 from perdure.core.session import Session
 from perdure.core.types import Observation
+from perdure.environments.operating_system.environment import OperatingSystemEnvironment
 from perdure.environments.operating_system.prompts import OUTPUT
-from perdure.environments.operating_system.tasks import OsTask, TaskSet, load_tasks
+from perdure.environments.operating_system.tasks import OsTask
 
 
 class OracleAgent(Agent):
@@ -18,8 +19,8 @@ class OracleAgent(Agent):
     A task that is graded by a stored answer and has no script cannot be solved by it.
     """
 
-    def __init__(self, tasks: TaskSet) -> None:
-        self._tasks = tasks.tasks
+    def __init__(self, tasks: Mapping[str, OsTask]) -> None:
+        self._tasks = tasks
         self._task: OsTask | None = None
         self._seen: str | None = None
 
@@ -45,9 +46,9 @@ class OracleAgent(Agent):
         self._seen = observation.text
 
 
-def build_oracle(*, tasks: Path | None = None) -> Agent:
-    """An oracle for a task file or folder, or for the shipped tasks. Raises ConfigError."""
-    return OracleAgent(load_tasks(Path(tasks) if tasks is not None else None))
+def oracle(environment: OperatingSystemEnvironment) -> Agent:
+    """An oracle for the tasks of an environment."""
+    return OracleAgent(environment._tasks)
 
 
 def _as_bash(task: OsTask) -> str:

@@ -3,21 +3,10 @@
 from __future__ import annotations
 
 _INSTRUCTIONS = """\
-You administer a Linux machine. You are given one task and bring the machine into the state it asks for.
+You administer a Linux machine. You are given one task and bring the machine into the state it asks for. You \
+run scripts of commands, one in each turn, and at last say that the task is done{answer}.
 
-Think about the next step, then end your reply with exactly one action:
-
-To run commands:
-Act: bash
-```bash
-your commands
-```
-
-{answer}To say that the task is done:
-Act: finish
-
-Rules:
-- All ```bash blocks of a reply are run as one script, as root. {shell}
+- Scripts are run as root. {shell}
 - A script may run for {timeout:g} seconds. Nobody can type: programs that ask questions get no input.
 - Output of more than {max_chars} bytes is cut in its middle.
 - There is no network.{allowed}
@@ -25,11 +14,21 @@ Rules:
 - You have at most {max_interactions} actions. The state of the machine is graded when you finish, or \
 after the last action."""
 
-_ANSWER = """\
+_ANSWER = ", or answer a task that asks a question"
+
+_FORM = """\
+Think about the next step, then end your reply with exactly one action. To say that the task is done:
+Act: finish
+{answer}To run commands; all ```bash blocks of a reply are one script. For example:
+Act: bash
+```bash
+ls -l /etc
+```"""
+_FORM_OF_ANSWER = """\
 To answer a task that asks a question, on one line:
 Act: answer(your answer)
-
 """
+
 _SHELLS = {
     "fresh": "Every script gets a new shell that starts in /: folder and variables do not last, files do.",
     "persistent": "All scripts run in one shell: folder and variables last.",
@@ -66,6 +65,11 @@ def instructions(
         invalid=_INVALID[invalid],
         max_interactions=max_interactions,
     )
+
+
+def form_of_reply(*, takes_answers: bool) -> str:
+    """How a reply writes an action."""
+    return _FORM.format(answer=_FORM_OF_ANSWER if takes_answers else "")
 
 
 def describe(output: str, exit_code: int | None, *, timeout: float, shows_exit_code: bool) -> str:

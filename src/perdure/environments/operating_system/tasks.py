@@ -115,11 +115,6 @@ def load_tasks(path: Path | None = None) -> TaskSet:
     return TaskSet(tasks, skipped, digest)
 
 
-def task_skills(*, tasks: Path | None = None) -> dict[str, tuple[str, ...]]:
-    """The skills of every task by id. Raises ConfigError for a bad task file."""
-    return {id_: task.skills for id_, task in load_tasks(tasks).tasks.items()}
-
-
 def _read_json(path: Path) -> JSON:
     try:
         return json.loads(path.read_text(encoding="utf-8"))

@@ -83,12 +83,6 @@ def parse_action(reply: str) -> RepositoryAction | str:
     return "no action found, write a line such as `Action: Wait`"
 
 
-def normal_form(action: str) -> str | None:
-    """One spelling for equal actions, None for an invalid one."""
-    parsed = parse_action(action)
-    return None if isinstance(parsed, str) else str(parsed)
-
-
 def _parse_command(text: str) -> RepositoryAction | None:
     words = text.split()
     if not 1 <= len(words) <= 3 or _COMMAND.fullmatch(" ".join(words)) is None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from perdure.core.environment import Environment, Opening
 from perdure.core.history import HistoryFactory
 from perdure.core.session import SessionRecord
-from perdure.core.types import JSON, Evaluation, Observation, text_digest
+from perdure.core.types import JSON, Evaluation, Observation, Trial, text_digest
+from perdure.core.world import StateSupport
+from perdure.environments.repository.actions import ACTION_PATTERN, NO_OP, parse_action
 from perdure.environments.repository.parameters import (
     LONGEST_HORIZON,
     Drift,
@@ -17,7 +18,7 @@ from perdure.environments.repository.parameters import (
     Verbs,
 )
 from perdure.environments.repository.play import Play
-from perdure.environments.repository.prompts import instructions
+from perdure.environments.repository.prompts import ACTION_FORM, instructions
 from perdure.environments.repository.scoring import repository_metrics
 from perdure.environments.repository.script import write_script
 from perdure.environments.repository.tasks import make_tasks
@@ -63,16 +64,21 @@ class RepositoryEnvironment(Environment):
         """The generator seeds, as texts."""
         return list(self._tasks)
 
-    def reset(self, task_id: str) -> Opening:
+    def reset(self, trial: Trial) -> Opening:
         """Write the script of one seed and show its first event."""
-        task = self._tasks[task_id]
-        self._play = Play(self._parameters, int(task_id))
+        task = self._tasks[trial.task_id]
+        self._play = Play(self._parameters, int(trial.task_id))
         observation = self._play.open()
         return Opening(task.goal, observation, self.history_factory.construct(task.goal, observation))
 
     def interact(self, action: str) -> Observation:
         """Answer the present event; a bad answer changes nothing and costs the event."""
         return self._open_play().step(action)
+
+    def read_action(self, text: str) -> str | None:
+        """The command, in one spelling."""
+        parsed = parse_action(text)
+        return None if isinstance(parsed, str) else str(parsed)
 
     def complete(self) -> Evaluation:
         """Score the task; the next reset starts from the script again."""
@@ -93,13 +99,9 @@ class RepositoryEnvironment(Environment):
         return self._play
 
 
-def true_states(task_id: str, actions: Iterable[str], **parameters: Any) -> Iterator[JSON]:
-    """The true state after each action of a task, found by playing it again.
-
-    `parameters` are those of the environment; `tasks` and `seed` make no difference. Raises ValueError.
-    """
-    knobs = {name: value for name, value in parameters.items() if name not in ("tasks", "seed")}
-    play = Play(Parameters(**knobs), int(task_id))
+def true_states(environment: RepositoryEnvironment, trial: Trial, actions: Iterable[str]) -> Iterator[JSON]:
+    """The true state after each action of a task, found by playing it again."""
+    play = Play(environment._parameters, int(trial.task_id))
     play.open()
     for action in actions:
         done = play.step(action).done
@@ -108,12 +110,15 @@ def true_states(task_id: str, actions: Iterable[str], **parameters: Any) -> Iter
             return
 
 
-def script_digest(task_id: str, **parameters: Any) -> str:
-    """SHA-256 of a task's script; `parameters` as for `true_states`."""
-    knobs = {name: value for name, value in parameters.items() if name not in ("tasks", "seed")}
-    return write_script(Parameters(**knobs), int(task_id)).digest()
+def script_digest(environment: RepositoryEnvironment, task_id: str) -> str:
+    """SHA-256 of a task's script."""
+    return write_script(environment._parameters, int(task_id)).digest()
 
 
-def normalise(observation: str) -> str:
-    """Observations of this world never differ between two runs."""
-    return observation
+def state_support(environment: RepositoryEnvironment) -> StateSupport:
+    """The same for every configuration."""
+    from perdure.environments.repository.state import RepositoryState
+
+    return StateSupport(
+        schema=RepositoryState, action_form=ACTION_FORM, action_pattern=ACTION_PATTERN, no_op=NO_OP
+    )

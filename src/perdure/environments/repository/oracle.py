@@ -7,6 +7,7 @@ from perdure.core.environment import Opening
 from perdure.core.session import Session
 from perdure.core.types import Message, Observation
 from perdure.environments.repository.belief import Belief
+from perdure.environments.repository.environment import RepositoryEnvironment
 from perdure.environments.repository.parameters import Verbs
 from perdure.environments.repository.perfect_reader import follow
 from perdure.environments.skillexec.prompt_reading import read_messages
@@ -33,6 +34,6 @@ class RepositoryOracle(Agent):
         follow(self._belief, read_messages([Message("user", observation.text)]))
 
 
-def build_oracle(verbs: Verbs = "union") -> Agent:
-    """An oracle for any task; it must be told which verbs there are, as the instructions tell."""
-    return RepositoryOracle(verbs)
+def oracle(environment: RepositoryEnvironment) -> Agent:
+    """An oracle for any task; it knows which verbs there are, as the instructions tell."""
+    return RepositoryOracle(environment._parameters.verbs)

@@ -61,12 +61,6 @@ def parse_action(reply: str) -> WarehouseAction | str:
     return "no action found, write a line such as `Action: Wait`"
 
 
-def normal_form(action: str) -> str | None:
-    """One spelling for equal actions, None for an invalid one."""
-    parsed = parse_action(action)
-    return None if isinstance(parsed, str) else str(parsed)
-
-
 def _parse_command(text: str) -> WarehouseAction | None:
     match = _COMMAND.fullmatch(" ".join(text.split()))
     if match is None:

@@ -8,6 +8,7 @@ from perdure.core.session import Session
 from perdure.core.types import Message, Observation
 from perdure.environments.skillexec.prompt_reading import read_messages
 from perdure.environments.warehouse.belief import Belief
+from perdure.environments.warehouse.environment import WarehouseEnvironment
 from perdure.environments.warehouse.parameters import Placement
 from perdure.environments.warehouse.perfect_reader import follow
 
@@ -40,6 +41,6 @@ class WarehouseOracle(Agent):
         follow(self._belief, read_messages([Message("user", observation.text)]))
 
 
-def build_oracle(placement: Placement = "lowest", shelves: int = 500) -> Agent:
-    """An oracle for any task; it must be told the rules that the environment's instructions tell."""
-    return WarehouseOracle(placement, shelves)
+def oracle(environment: WarehouseEnvironment) -> Agent:
+    """An oracle for any task; it knows the rules that the environment's instructions tell."""
+    return WarehouseOracle(environment._parameters.placement, environment._parameters.shelves)
