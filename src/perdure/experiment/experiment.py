@@ -30,6 +30,7 @@ from perdure.experiment.registry import resolve_path
 from perdure.experiment.run_folder import Description, RunFolder, default_folder, pending_sessions
 from perdure.experiment.schedule import make_schedule, probed_tasks
 from perdure.experiment.scripted_agents import DoNothing, FixedResponse
+from perdure.experiment.surroundings import record_surroundings, resolve_config
 from perdure.storage.run_store import RunStore
 
 
@@ -49,8 +50,8 @@ class Experiment:
         watchers: Iterable[str] = (),
         accept_version: bool = False,
     ) -> None:
-        self.config = config
         self.base = (base or Path.cwd()).resolve()
+        self.config = config = resolve_config(config, self.base)
         self.was_finished = False
         """Whether `run` found nothing left to do."""
         self._watchers = list(watchers)
@@ -170,6 +171,8 @@ class Experiment:
             folder = stack.enter_context(self._open(self.folder, self.identity, len(self.schedule)))
             finished = folder.metrics
             self.was_finished = finished is not None
+            if folder.pending:
+                record_surroundings(self.folder, self.config, self.base)
             store = stack.enter_context(self._store(self.folder))
             lane = self._lane(self.schedule, agent, callbacks, store, frozen=self.config.stateless)
             if restart:

@@ -18,6 +18,7 @@ from typing import BinaryIO
 
 from perdure.core.errors import RunFolderError, StorageError
 from perdure.core.types import JSON
+from perdure.storage.file_lock import acquire
 
 _CHUNK = 1 << 20
 _SEAL = re.compile(rb',\s*"crc":\s?"([0-9a-f]{16})"\s*\}\n?\Z')
@@ -344,7 +345,7 @@ class FolderLock:
             make_folder(folder)
             self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
-            self._acquire()
+            acquire(self._fd)
         except OSError as error:
             os.close(self._fd)
             self._fd = -1
@@ -355,13 +356,3 @@ class FolderLock:
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
-
-    def _acquire(self) -> None:
-        if sys.platform == "win32":
-            import msvcrt
-
-            msvcrt.locking(self._fd, msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
