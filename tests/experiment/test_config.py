@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perdure.core.errors import ConfigError, UsageError
-from perdure.experiment.config import RunConfig, apply_set, config_hash, flatten, load_config
+from perdure.experiment.config import apply_set, flatten, load_config
 
 COUNTER: dict[str, Any] = {"environment": {"name": "counter"}}
 
@@ -181,29 +181,6 @@ def test_sets_are_carried_out_in_order_and_leave_the_source_alone() -> None:
     assert config.environment.parameters == {"tasks": 2}
     assert config.tasks == ["1"]
     assert source == {"environment": {"name": "counter"}, "tasks": ("1",)}
-
-
-def identity(**changes: Any) -> str:
-    return config_hash(RunConfig.model_validate({**COUNTER, **changes}).identity())
-
-
-def test_execution_is_no_part_of_the_identity_and_everything_else_is() -> None:
-    plain = identity()
-    execution = {"out": "x", "limit": 3, "repeat": 2, "snapshot_every": 1, "cache": True, "fsync": False}
-    assert identity(execution={**execution, "on_divergence": "keep"}) == plain
-    assert identity(seed=0) == plain, "a default that is written down changes nothing"
-    others = [
-        identity(seed=1),
-        identity(name="other"),
-        identity(environment={"name": "counter", "tasks": 3}),
-        identity(agent={"kind": "oracle"}),
-        identity(agent={"sampling": {"temperature": 0.1}}),
-        identity(models={"m": {"provider": "scripted"}}),
-        identity(callbacks=[{"name": "x"}]),
-        identity(limits={"max_turns": 3}),
-        identity(tasks=["0"]),
-    ]
-    assert len({plain, *others}) == len(others) + 1
 
 
 def test_flatten() -> None:

@@ -54,7 +54,7 @@ def test_a_run_is_played_again_from_its_own_record(tmp_path: Path) -> None:
 
 
 def calls_of(ledger_line: dict[str, list[list[object]]]) -> list[list[object]]:
-    return [call[:7] for call in ledger_line["calls"]]
+    return [call[:9] for call in ledger_line["calls"]]
 
 
 def test_a_request_that_was_never_asked_is_not_asked_now(tmp_path: Path) -> None:

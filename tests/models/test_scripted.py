@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from perdure.core.errors import ConfigError, ModelError
 from perdure.core.model import LanguageModel, all_outcomes
 from perdure.core.types import Completion, Message, Request, SessionStatus, Usage
+from perdure.experiment.construct import construct
 from perdure.models.scripted import MODEL, ScriptedModel
 from perdure.models.token_estimate import estimate_messages, estimate_text
 
@@ -66,25 +67,30 @@ def test_completions_and_errors_pass_through_unchanged() -> None:
 
 
 def test_a_function_is_loaded_from_a_file(tmp_path: Path) -> None:
-    script = tmp_path / "script.py"
-    script.write_text("def reply(request):\n    return request.messages[0].text[::-1]\n")
-    assert texts(ScriptedModel(f"{script}:reply"), "abc") == ["cba"]
+    (tmp_path / "script.py").write_text("def reply(request):\n    return request.messages[0].text[::-1]\n")
+    model = construct(ScriptedModel, {"replies": "script.py:reply"}, where="models.m", base=tmp_path)
+    assert texts(model, "abc") == ["cba"]
+
+
+def test_a_list_of_replies_is_no_list_of_files(tmp_path: Path) -> None:
+    model = construct(ScriptedModel, {"replies": ["edit x.py:f"]}, where="models.m", base=tmp_path)
+    assert texts(model, "abc") == ["edit x.py:f"]
 
 
 @pytest.mark.parametrize(
     ("reference", "complaint"),
     [
-        ("reply", "give .file\\.py:function."),
+        ("reply", "models.m.replies: give 'file.py:name', got 'reply'"),
         ("nowhere.py:reply", "there is no file"),
-        ("{here}/script.py:missing", "has no function 'missing'"),
-        ("{here}/script.txt:reply", "not a Python file"),
+        ("script.py:missing", "no 'missing' in script.py; it has: reply"),
+        ("script.txt:reply", "give 'file.py:name'"),
     ],
 )
 def test_a_function_that_cannot_be_loaded(tmp_path: Path, reference: str, complaint: str) -> None:
-    (tmp_path / "script.py").write_text("reply = str\n")
+    (tmp_path / "script.py").write_text("def reply(request): ...\n")
     (tmp_path / "script.txt").write_text("reply = str\n")
     with pytest.raises(ConfigError, match=complaint):
-        ScriptedModel(reference.format(here=tmp_path))
+        construct(ScriptedModel, {"replies": reference}, where="models.m", base=tmp_path)
 
 
 def test_usage_is_the_same_every_time() -> None:

@@ -1,8 +1,8 @@
 """Power loss, simulated: what is asked of the system is recorded, and any of its unsynced part may be lost.
 
-The rules are those of POSIX, read strictly. A write lasts after its file was synced; until then it may be there,
-be missing, be torn, or be zeros, whatever became of writes before and after it. A name (of a new, a renamed or a
-deleted file, of a folder) lasts after the folder that holds it was synced.
+The rules are those of POSIX, read strictly. A write lasts after its file was synced; until then it may be
+there, be missing, be torn, or be zeros, whatever became of writes before and after it. A name (of a new, a
+renamed or a deleted file, of a folder) lasts after the folder that holds it was synced.
 """
 
 from __future__ import annotations

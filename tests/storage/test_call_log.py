@@ -19,6 +19,7 @@ from perdure.core.environment import Opening
 from perdure.core.errors import Divergence, ModelError
 from perdure.core.history import InteractionHistory
 from perdure.core.model import NumberedCall, Outcome
+from perdure.core.outcome_json import decode_outcome, encode_outcome
 from perdure.core.types import (
     JSON,
     Completion,
@@ -30,7 +31,7 @@ from perdure.core.types import (
     ToolCall,
     Usage,
 )
-from perdure.storage.call_lines import decode_outcome, encode_outcome, read_log
+from perdure.storage.call_lines import read_log
 from perdure.storage.call_log import CallLog, OnDivergence
 from tests.core.sealed import edit
 
@@ -165,7 +166,7 @@ def test_the_record_of_another_trial_is_set_aside_and_stays_charged(
     three_events(tmp_path)
     before = (tmp_path / "0.jsonl").read_bytes()
     for again in range(2):
-        with opened(tmp_path, **(other if again == 0 else {})) as log:
+        with opened(tmp_path, "restart", **(other if again == 0 else {})) as log:
             assert recall(log, "a") is None
             assert (log.times.resumes, log.times.divergences) == (0, 0)
     assert (tmp_path / "0.aside-0.jsonl").read_bytes() == before
@@ -358,15 +359,15 @@ def test_prompts_of_the_open_task_are_on_disk_and_grow_by_what_is_new(tmp_path: 
 def test_a_plug_in_that_raises_at_the_same_place_again_is_known(tmp_path: Path) -> None:
     three_events(tmp_path)
     with opened(tmp_path) as log:
-        assert not log.failed_here
+        before = log.failed_here
         log.fail(KeyError("bug"))
     with opened(tmp_path) as log:
-        assert log.failed_here
+        again = log.failed_here
         recall(log, "a")
         log.observe(Observation("seen"))
         recall(log, "b")
         make(log, "c")
-        assert not log.failed_here, "it came further"
+        assert (before, again, log.failed_here) == (False, True, False), "it came further"
     with opened(tmp_path) as log:
         log.fail(KeyError("bug"))
         log.restart()

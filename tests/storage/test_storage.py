@@ -142,6 +142,8 @@ def test_the_lock_keeps_a_second_process_out_until_its_holder_dies(tmp_path: Pat
 
 
 def test_a_folder_that_could_not_be_opened_is_not_left_locked(tmp_path: Path) -> None:
+    perdure.run(config(1), out=tmp_path / "run")
+    (tmp_path / "run" / "ledger.jsonl").unlink()
     (tmp_path / "run" / "ledger.jsonl").mkdir(parents=True)
     with pytest.raises(StorageError, match=r"ledger\.jsonl"):
         perdure.run(config(1), out=tmp_path / "run")

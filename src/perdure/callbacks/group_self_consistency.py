@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from perdure.callbacks.experience_store import Compat, SessionNumbers, joined, show_session
 from perdure.callbacks.voting import Ballot, break_tie_as_original, cast
 from perdure.core.agent import ModelAgent
-from perdure.core.callback import Callback, CallbackContext
+from perdure.core.callback import Callback, CallbackContext, label_of
 from perdure.core.errors import ConfigError, ModelError
 from perdure.core.model import ModelHandle, Outcome
 from perdure.core.types import JSON, EvaluationOutcome, Message, Request, SessionStatus
@@ -112,7 +112,7 @@ class GroupSelfConsistency(Callback):
 
     def _agents_model(self, agent: ModelAgent) -> ModelHandle:
         """The agent's model, with its tokens counted as this method's."""
-        return agent.model.under(f"callback:{self.name}")
+        return agent.model.under(f"callback:{label_of(self)}")
 
     def _generate(self, model: ModelHandle, requests: Sequence[Request]) -> list[Outcome]:
         """One outcome a request, in batches that fit; what is too large alone stays an error."""

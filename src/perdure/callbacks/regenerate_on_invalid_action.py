@@ -14,6 +14,8 @@ class RegenerateOnInvalidAction(Callback):
     """
 
     name = "regenerate_on_invalid_action"
+    reach = "session"
+    learns = False
 
     def __init__(
         self,

@@ -13,7 +13,7 @@ class SaveCurrentSession(Callback):
     """Writes the session under way into the run folder, to watch a long task. Resuming does not need it."""
 
     name = "save_current_session"
-    affects_results = False
+    reach = "watch"
 
     def __init__(self, *, folder: Path) -> None:
         self._path = folder / "current_session.json"

@@ -127,7 +127,8 @@ class SkillLibrary(Callback):
 
     def _apply(self, delta: Mapping[str, JSON]) -> None:
         for name in delta.get("shown", []):
-            self._library[name] = self._library.pop(name)
+            if name in self._library:  # another session of its block may have driven it out
+                self._library[name] = self._library.pop(name)
         if "skill" in delta:
             skill = Procedure(**delta["skill"])
             self._library.pop(skill.name, None)

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from perdure.experiment.registry import Plugin
 
 
+_ORACLE_SECONDS = 60.0
+"""How long the oracle of an environment plays on after the sample."""
+
+
 class Checked(StrEnum):
     """Kinds of plugins with a conformance suite."""
 
@@ -25,6 +29,7 @@ class Checked(StrEnum):
     STRATEGY = "strategy"
     SANDBOX = "sandbox"
     MODEL = "model"
+    CALLBACK = "callback"
 
 
 def check(
@@ -44,6 +49,7 @@ def check(
 
     - `perdure check environment database`
     - `perdure check strategy my_strategy.py:MyStrategy`
+    - `perdure check callback my_method.py:MyMethod --set k=8`
     - `perdure check model local --set path=model.gguf`
     """
     from perdure.experiment.config import apply_set
@@ -81,6 +87,8 @@ def _suite(kind: Checked, plugin: Plugin, parameters: Mapping[str, JSON]) -> Ite
             return _sandbox_suite(plugin, parameters)
         case Checked.MODEL:
             return _model_suite(plugin, parameters)
+        case Checked.CALLBACK:
+            return _callback_suite(plugin, parameters)
 
 
 def _environment_suite(plugin: Plugin, parameters: Mapping[str, JSON]) -> Iterator[CheckResult]:
@@ -88,7 +96,9 @@ def _environment_suite(plugin: Plugin, parameters: Mapping[str, JSON]) -> Iterat
     from perdure.experiment.registry import EnvironmentPlugin
 
     assert isinstance(plugin, EnvironmentPlugin)
-    yield from check_environment(plugin.world, lambda: _build(plugin, parameters))
+    yield from check_environment(
+        plugin.world, lambda: _build(plugin, parameters), oracle_seconds=_ORACLE_SECONDS
+    )
 
 
 def _strategy_suite(plugin: Plugin, parameters: Mapping[str, JSON]) -> Iterator[CheckResult]:
@@ -111,6 +121,12 @@ def _model_suite(plugin: Plugin, parameters: Mapping[str, JSON]) -> Iterator[Che
         yield from check_model(model)
     finally:
         getattr(model, "close", lambda: None)()
+
+
+def _callback_suite(plugin: Plugin, parameters: Mapping[str, JSON]) -> Iterator[CheckResult]:
+    from perdure.conformance.callbacks import check_callback
+
+    yield from check_callback(plugin.name, parameters)
 
 
 def _build(plugin: Plugin, parameters: Mapping[str, JSON]) -> Any:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import isfinite
+from typing import Literal, TypeAlias
 
 from perdure.core.agent import Agent, ContextView
 from perdure.core.environment import Environment
 from perdure.core.errors import ConfigError
-from perdure.core.session import PastSessions, Session
+from perdure.core.session import NoPastSessions, PastSessions, Session
 from perdure.core.types import JSON, Reply
 
 _DEEPEST = 200
 """Levels of lists and objects that a state may have; what is deeper, or holds itself, is never read back."""
+
+
+Reach: TypeAlias = Literal["session", "stream", "watch"]
 
 
 class Step(StrEnum):
@@ -82,9 +86,15 @@ class Callback:
     """
 
     name: str = ""
-    """Unique in a run; the class name's snake case where it is empty."""
-    affects_results: bool = True
-    """False for callbacks that only watch (progress, extra files): they are not part of a run's identity."""
+    """What it is called in records and tables; the class name's snake case where it is empty."""
+    label: str = ""
+    """Set by a run whose configuration gives one, to tell several callbacks of one class apart."""
+    reach: Reach = "stream"
+    """How far it reaches. `session`: it keeps nothing from one session to the next and sees no past ones.
+    `stream`: it has memory over sessions. `watch`: it changes nothing, and is no part of a run's identity."""
+    learns: bool = True
+    """Whether its memory over the stream is frozen by `stateless` and probes. A guard has a memory but does
+    not learn."""
 
     def restore_state(self, state: JSON, deltas: Iterable[JSON]) -> None:
         """Take up where an interrupted run stopped. Called at most once a run, before its first session.
@@ -125,21 +135,28 @@ class CallbackList:
     def __init__(self, callbacks: Iterable[Callback] = ()) -> None:
         self._callbacks: dict[str, Callback] = {}
         for callback in callbacks:
-            name = callback.name or snake_case(type(callback).__name__)
-            if name in self._callbacks:
-                raise ConfigError(f"two callbacks are named {name!r}; give one of them another name")
-            self._callbacks[name] = callback
+            label = label_of(callback)
+            if label in self._callbacks:
+                raise ConfigError(f"two callbacks are named {label!r}; give one of them a label of its own")
+            self._callbacks[label] = callback
 
     def items(self) -> Iterable[tuple[str, Callback]]:
-        """Names and callbacks, in order."""
+        """Labels and callbacks, in order."""
         return self._callbacks.items()
 
     def fire(self, event: str, ctx: CallbackContext) -> None:
         """Call one of the five session events on everybody."""
-        for name, callback in self._callbacks.items():
-            handler: Callable[[CallbackContext], None] = getattr(callback, event)
-            with _blamed(name, event):
-                handler(ctx)
+        for label in self._callbacks:
+            self.fire_one(label, event, ctx)
+
+    def fire_one(self, label: str, event: str, ctx: CallbackContext) -> None:
+        """Call one event on one of them; who reaches no further than a session sees no past ones."""
+        callback = self._callbacks[label]
+        handler: Callable[[CallbackContext], None] = getattr(callback, event)
+        if callback.reach == "session":
+            ctx = replace(ctx, past_sessions=NoPastSessions())
+        with _blamed(label, event):
+            handler(ctx)
 
     def save(self, ctx: CallbackContext) -> dict[str, JSON]:
         """Every callback's delta; those with nothing to say are left out."""
@@ -169,6 +186,9 @@ class CallbackList:
                 if (lost := _beyond_json(answer)) is not None:
                     raise ConfigError(f"callback {name!r}: {event} returned what JSON cannot hold: {lost}")
             if answer is not None:
+                if callback.reach != "stream":
+                    reach = f"its reach is {callback.reach!r}, so it has none"
+                    raise ConfigError(f"callback {name!r}: {event} returned a state; {reach}")
                 found[name] = answer
         return found
 
@@ -203,6 +223,12 @@ def _beyond_json(state: object) -> str | None:
         elif value is not None and not isinstance(value, str | int):
             return f"{where} is {value!r:.80} of type {type(value).__name__!r}"
     return None
+
+
+def label_of(callback: Callback | type[Callback]) -> str:
+    """What a callback is called in a run: its label, else its name, else its class's name."""
+    kind = callback if isinstance(callback, type) else type(callback)
+    return callback.label or callback.name or snake_case(kind.__name__)
 
 
 def snake_case(name: str) -> str:

@@ -104,7 +104,7 @@ class ModelSpec:
     parameters: Mapping[str, JSON] = field(default_factory=dict)
 
     @property
-    def identity(self) -> str:
+    def key(self) -> str:
         """Canonical JSON of what is asked for; equal for equal specs."""
         return dumps([self.provider, self.parameters], sort_keys=True, default=str)
 
@@ -236,11 +236,19 @@ class _Shared:
 
     specs: Mapping[str, ModelSpec]
     build: Callable[[ModelSpec], LanguageModel]
+    identify: Callable[[ModelSpec], str]
     cache: ResponseStore | None
+    identities: dict[str, str] = field(default_factory=dict)
     instances: dict[str, LanguageModel] = field(default_factory=dict)
     usage: Usage = field(default_factory=Usage)
     building: Lock = field(default_factory=Lock)
     metering: Lock = field(default_factory=Lock)
+
+    def identity(self, name: str) -> str:
+        """What the replies of a named model depend on, asked for once."""
+        if name not in self.identities:
+            self.identities[name] = self.identify(self.specs[name])
+        return self.identities[name]
 
 
 class ModelPool:
@@ -254,9 +262,11 @@ class ModelPool:
         specs: Mapping[str, ModelSpec],
         build: Callable[[ModelSpec], LanguageModel],
         *,
+        identify: Callable[[ModelSpec], str] = lambda spec: spec.key,
         cache: ResponseStore | None = None,
     ) -> None:
-        self._shared = _Shared(dict(specs), build, cache)
+        """`identify` gives what a model's replies depend on: a part of requests' digests and cache keys."""
+        self._shared = _Shared(dict(specs), build, identify, cache)
         self.recorder: CallRecorder | None = None
         """The call log of this lane's task under way, set by whoever plays it."""
         self._draws = _Draws()
@@ -284,9 +294,9 @@ class ModelPool:
         shared = self._shared
         spec = shared.specs[name]
         with shared.building:
-            if spec.identity not in shared.instances:
-                shared.instances[spec.identity] = shared.build(spec)
-            return shared.instances[spec.identity]
+            if spec.key not in shared.instances:
+                shared.instances[spec.key] = shared.build(spec)
+            return shared.instances[spec.key]
 
     def close(self) -> None:
         """Close every model that has a `close`. Idempotent."""
@@ -299,7 +309,7 @@ class ModelPool:
 
     def answer(self, caller: str, model: str, requests: Sequence[Request]) -> list[Outcome]:
         """One outcome a request: recorded calls and cached ones first, the rest asked in one batch."""
-        identity, cache = self._shared.specs[model].identity, self._shared.cache
+        identity, cache = self._shared.identity(model), self._shared.cache
         recorder = self.recorder if self.recorder is not None else _Unrecorded()
         calls = [
             recorder.number(caller, model, drawn, digest)

@@ -18,6 +18,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import overload
 
 from perdure.core.errors import IllegalTransition
 from perdure.core.reply_cleaning import well_formed
@@ -102,6 +103,11 @@ class SessionRecord:
         """The grader accepted the result."""
         return self.outcome is EvaluationOutcome.CORRECT
 
+    @property
+    def ignored(self) -> bool:
+        """The task could not be posed here: it says nothing about the agent and counts in no denominator."""
+        return self.outcome is EvaluationOutcome.IGNORED
+
 
 @dataclass(frozen=True)
 class PastSession:
@@ -127,6 +133,26 @@ class PastSessions(Sequence[PastSession], ABC):
 def shown(reply: Reply | None) -> str:
     """What stands in the history for a reply: its text, without what was thought."""
     return reply.text if reply is not None and reply.text.strip() else NO_TEXT
+
+
+class NoPastSessions(PastSessions):
+    """What a callback without a past sees."""
+
+    def __len__(self) -> int:
+        return 0
+
+    @overload
+    def __getitem__(self, index: int) -> PastSession: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[PastSession]: ...
+    def __getitem__(self, index: int | slice) -> PastSession | Sequence[PastSession]:
+        if isinstance(index, slice):
+            return []
+        raise IndexError(index)
+
+    def records(self) -> Iterator[SessionRecord]:
+        """None."""
+        return iter(())
 
 
 def check_alternation(messages: Sequence[Message]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
 from datetime import UTC, datetime
 from hashlib import sha256
 from json import dumps
@@ -41,6 +42,12 @@ class PluginSection(BaseModel):
     def parameters(self) -> Mapping[str, JSON]:
         """What the constructor gets."""
         return self.model_extra or {}
+
+
+class CallbackSection(PluginSection):
+    """A callback, and what it is called where one class is configured several times."""
+
+    label: str = Field(default="", pattern=r"^[A-Za-z0-9_.-]*$")
 
 
 class PriceSection(_Section):
@@ -126,7 +133,7 @@ class RunConfig(_Section):
     environment: PluginSection
     agent: AgentSection = AgentSection()
     models: dict[str, ModelSection] = {}
-    callbacks: list[PluginSection] = []
+    callbacks: list[CallbackSection] = []
     limits: LimitsSection = LimitsSection()
     tasks: list[str] | None = Field(default=None, min_length=1)
     """Only these tasks, in this order; all by default."""
@@ -149,17 +156,26 @@ class RunConfig(_Section):
         """`clock` as a moment."""
         return datetime.fromisoformat(self.clock)
 
-    def identity(self) -> dict[str, JSON]:
-        """What changes results, as plain data: what an agent without a model does not use is left out."""
-        identity = self.model_dump(mode="json", exclude={"execution"}, exclude_none=True)
+    def method(self) -> dict[str, JSON]:
+        """All but the execution, as plain data; what an agent without a model does not use is left out."""
+        plain = self.model_dump(mode="json", exclude={"execution"}, exclude_none=True)
         if self.agent.kind != "model":
             for unused in ("model", "strategy", "sampling"):
-                del identity["agent"][unused]
-        return identity
+                del plain["agent"][unused]
+        return plain
 
 
-def load_config(source: Path | str | Mapping[str, JSON], sets: Iterable[str] = ()) -> RunConfig:
-    """Read and check a configuration; `sets` are `key.path=value` with TOML values. Raises ConfigError."""
+def load_config(
+    source: Path | str | Mapping[str, JSON],
+    sets: Iterable[str] = (),
+    *,
+    values: Mapping[str, JSON] | None = None,
+) -> RunConfig:
+    """Read and check a configuration. Raises ConfigError.
+
+    `sets` are `key.path=value` with TOML values; `values` hold plain ones by key, such as a path, which no
+    parser sees.
+    """
     if isinstance(source, Mapping):
         check_plain({key: value for key, value in source.items() if key != "clock"})
         data, label = _plain_copy(source), "configuration"
@@ -167,6 +183,8 @@ def load_config(source: Path | str | Mapping[str, JSON], sets: Iterable[str] = (
         data, label = _read_toml(Path(source)), str(source)
     for assignment in sets:
         apply_set(data, assignment)
+    for key, value in (values or {}).items():
+        set_key(data, key, value)
     if isinstance(data.get("clock"), datetime):
         data["clock"] = data["clock"].isoformat()
     check_plain(data)
@@ -203,6 +221,29 @@ def apply_set(data: dict[str, JSON], assignment: str) -> None:
         target[keys[-1]] = value
     else:
         raise ConfigError(f"--set {assignment!r}: {keys[-1]!r} is not inside a table")
+
+
+def set_key(data: dict[str, JSON], key: str, value: JSON) -> None:
+    """Put a value at a dotted key; missing tables are made. Raises ConfigError."""
+    *parents, last = key.split(".")
+    target: JSON = data
+    for part in parents:
+        target = _child(target, part, key)
+    if isinstance(target, list):
+        _child(target, last, key)
+        target[int(last)] = deepcopy(value)
+    elif isinstance(target, dict):
+        target[last] = deepcopy(value)
+    else:
+        raise ConfigError(f"{key}: {last!r} is not inside a table")
+
+
+def _child(target: JSON, part: str, key: str) -> JSON:
+    if isinstance(target, dict):
+        return target.setdefault(part, {})
+    if isinstance(target, list) and part in map(str, range(len(target))):
+        return target[int(part)]
+    raise ConfigError(f"{key}: {part!r} is neither a table nor an index of a list there")
 
 
 def parse_toml(text: str) -> dict[str, JSON]:

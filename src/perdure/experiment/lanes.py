@@ -43,7 +43,11 @@ class Lane:
         self._schedule = schedule
         self._environment = environment
         self._controller = Controller(
-            environment=environment, agent=agent, callbacks=callbacks, limits=limits, reply_form=reply_form
+            environment=environment,
+            agent=agent,
+            callbacks=callbacks,
+            limits=limits,
+            reply_form=reply_form,
         )
         self._callbacks = callbacks
         self._pool = pool
@@ -102,8 +106,9 @@ class Lane:
             self._snapshot_if_due()
 
     def finish(self) -> Mapping[str, JSON]:
-        """The environment's metrics over every session, written beside them."""
-        metrics = {"environment": dict(self._environment.calculate_metric(self._store.past.records()))}
+        """The environment's metrics over every session that is not ignored, written beside them."""
+        counted = (record for record in self._store.past.records() if not record.ignored)
+        metrics = {"environment": dict(self._environment.calculate_metric(counted))}
         self._store.write_metrics(metrics)
         return metrics
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from threading import Event
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 from perdure.core.errors import ConfigError, ModelUnavailable
 from perdure.core.model import Outcome
+from perdure.core.parameters import Operational
 from perdure.core.types import JSON, Message, Request, TokenCount
 from perdure.models.as_answered import as_answered
 from perdure.models.chat_dialect import (
@@ -64,8 +65,8 @@ class OpenAICompatibleModel:
         self,
         model: str,
         *,
-        base_url: str = "https://api.openai.com/v1",
-        api_key_env: str = "OPENAI_API_KEY",
+        base_url: Annotated[str, Operational] = "https://api.openai.com/v1",
+        api_key_env: Annotated[str, Operational] = "OPENAI_API_KEY",
         headers: Mapping[str, str] | None = None,
         extra_body: Mapping[str, JSON] | None = None,
         max_tokens: int | None = None,
@@ -74,12 +75,12 @@ class OpenAICompatibleModel:
         schema_format: SchemaFormat = "json_schema",
         context_window: int | None = None,
         token_counting: TokenCounting = "estimate",
-        timeout: float = 300.0,
-        max_concurrency: int = 8,
-        max_retries: int = 6,
-        max_wait_seconds: float = 900.0,
-        first_pause: float = 0.5,
-        transport: BaseTransport | None = None,
+        timeout: Annotated[float, Operational] = 300.0,
+        max_concurrency: Annotated[int, Operational] = 8,
+        max_retries: Annotated[int, Operational] = 6,
+        max_wait_seconds: Annotated[float, Operational] = 900.0,
+        first_pause: Annotated[float, Operational] = 0.5,
+        transport: Annotated[BaseTransport | None, Operational] = None,
     ) -> None:
         check_choice("token_counting", token_counting, get_args(TokenCounting))
         self.model = model

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from threading import Lock
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
 
 from perdure.core.errors import ConfigError, ModelError
 from perdure.core.model import Outcome
-from perdure.core.python_file import load_python_file
+from perdure.core.parameters import FromFile
 from perdure.core.types import Completion, Message, Request, TokenCount, Usage
 from perdure.models.parameter_checks import check_at_least
 from perdure.models.token_estimate import estimate_messages, estimate_text
@@ -18,40 +17,32 @@ Given: TypeAlias = str | Completion | ModelError
 """A text gets an estimated usage; a completion or an error is handed out as it is."""
 
 ReplyFunction: TypeAlias = Callable[[Request], Given]
+Replies: TypeAlias = Annotated[Sequence[Given] | ReplyFunction, FromFile]
 
 
 class ScriptedModel:
     """Answers from a list, in the order of the calls, or from a function of the request.
 
-    `replies`: a list of replies; a function `Request -> reply`; or, from a configuration file, the function's
-    place as `"file.py:function"`, beside that file.
+    `replies`: a list of replies, or a function `Request -> reply`; a configuration names its place,
+    `"file.py:function"`.
     `cycle`: start a list again at its end. Without it, a call past the end gets a `ModelError` that says so.
     `max_concurrency`: how many tasks may be played at once by a function that depends on its request alone.
 
     A list is consumed by the instance: a run that is resumed in a new process starts it again, so use a
     function where a run must survive a crash. Replies are handed out whole, whatever the sampling says.
-    Raises ConfigError for a function that cannot be loaded, a list that holds anything but replies, or an
-    empty list that should cycle.
+    Raises ConfigError for a list that holds anything but replies, or an empty list that should cycle.
     """
 
     honours_sampling = False
 
-    def __init__(
-        self,
-        replies: Sequence[Given] | ReplyFunction | Path | str,
-        *,
-        cycle: bool = False,
-        max_concurrency: int = 1,
-    ) -> None:
+    def __init__(self, replies: Replies, *, cycle: bool = False, max_concurrency: int = 1) -> None:
         check_at_least("max_concurrency", max_concurrency, 1)
         self.max_concurrency = max_concurrency
         self._function: ReplyFunction | None = None
         self._replies: tuple[Given, ...] = ()
-        if isinstance(replies, str | Path):
-            self._function = load_function(replies)
-        elif callable(replies):
+        if callable(replies):
             self._function = replies
-        elif not isinstance(replies, Sequence):
+        elif isinstance(replies, str) or not isinstance(replies, Sequence):
             raise ConfigError(f"replies: a list or 'file.py:function', got {replies!r}")
         else:
             self._replies = _checked(replies)
@@ -100,20 +91,6 @@ def _checked(replies: Sequence[Given]) -> tuple[Given, ...]:
         if not isinstance(reply, str | Completion | ModelError):
             raise ConfigError(f"replies[{position}]: a text, got {reply!r}")
     return tuple(replies)
-
-
-def load_function(reference: Path | str) -> ReplyFunction:
-    """The function behind `"file.py:function"`. Raises ConfigError."""
-    reference = str(reference)
-    file, _, name = reference.rpartition(":")
-    if not file:
-        raise ConfigError(f"replies = {reference!r}: give 'file.py:function'")
-    module = load_python_file(Path(file).expanduser(), f"replies = {reference!r}")
-    function = getattr(module, name, None)
-    if not callable(function):
-        raise ConfigError(f"replies = {reference!r}: {file!r} has no function {name!r}")
-    loaded: ReplyFunction = function
-    return loaded
 
 
 MODEL = ScriptedModel

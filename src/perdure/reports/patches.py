@@ -100,8 +100,9 @@ def _truth(run: Run) -> Iterator[Truth | None]:
     with ExitStack() as opened:
         known = None
         try:
-            if load_world(run.config.environment.name, base=run.base).readers is not None:
-                experiment = opened.enter_context(Experiment(run.config, base=run.base))
+            config = run.own_config()
+            if load_world(config.environment.name, base=run.base).readers is not None:
+                experiment = opened.enter_context(Experiment(config, base=run.base))
                 if experiment.world.readers and experiment.environment.version == run.environment_version:
                     known = Truth(experiment.world.readers, experiment.environment)
         except UsageError:

@@ -13,8 +13,9 @@ from perdure.core.types import text_digest
 from perdure.storage.files import AppendLog, last_lines, line_at, lines_from
 
 _REMEMBERED = 8192
-"""How many of the file's last texts are known without reading all of it: none of them is written again. Beyond
-it a repeat costs disk, never correctness. What is written depends on the file alone, not on when it was opened."""
+"""How many of the file's last texts are known without reading all of it: none of them is written again.
+Beyond it a repeat costs disk, never correctness. What is written depends on the file alone, not on when it
+was opened."""
 
 
 class BlobWriter:
@@ -75,7 +76,7 @@ class BlobWriter:
 
 
 class BlobReader:
-    """Reads texts back by address. Threads may share it. Indexes the file when first asked, then its growth."""
+    """Reads texts back by address. Threads may share it. The file is indexed when it is first asked."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / "texts.jsonl"

@@ -18,6 +18,7 @@ from typing import BinaryIO
 
 from perdure.core.errors import RunFolderError, StorageError
 from perdure.core.types import JSON
+from perdure.storage.file_lock import acquire
 
 _CHUNK = 1 << 20
 _SEAL = re.compile(rb',\s*"crc":\s?"([0-9a-f]{16})"\s*\}\n?\Z')
@@ -26,7 +27,7 @@ _SEAL_ROOM = 64
 
 
 @contextmanager
-def _storage_errors(path: Path) -> Iterator[None]:
+def storage_errors(path: Path) -> Iterator[None]:
     """A full disk or a read-only folder is one clear line, not a traceback."""
     try:
         yield
@@ -46,7 +47,7 @@ class AppendLog:
     def __init__(self, path: Path, *, named: bool = False) -> None:
         self.path = path
         self._named = named
-        with _storage_errors(path):
+        with storage_errors(path):
             make_folder(path.parent, sync=False)
             self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
             self._end = self._drop_torn_line()
@@ -64,7 +65,7 @@ class AppendLog:
         """Add lines in one write and return the offset of the first. All or nothing. Raises StorageError."""
         data = "".join(f"{line}\n" for line in lines).encode("ascii")
         offset = self._end
-        with _storage_errors(self.path):
+        with storage_errors(self.path):
             try:
                 written = 0
                 while written < len(data):
@@ -79,13 +80,14 @@ class AppendLog:
 
     def sync(self) -> None:
         """Force everything appended so far, and the file's name, to the disk. Raises StorageError."""
-        with _storage_errors(self.path):
+        with storage_errors(self.path):
             self._sync()
 
     def truncate(self, end: int) -> None:
-        """Forget every byte from `end` on."""
-        with _storage_errors(self.path):
-            os.ftruncate(self._fd, end)
+        """Forget every byte from `end` on; a file that ends there is left alone."""
+        with storage_errors(self.path):
+            if os.fstat(self._fd).st_size != end:
+                os.ftruncate(self._fd, end)
         self._end = end
 
     def close(self) -> None:
@@ -250,7 +252,7 @@ def replace_atomically(path: Path, text: str, *, sync: bool = True) -> None:
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     data = text.encode("utf-8")
-    with _storage_errors(path):
+    with storage_errors(path):
         make_folder(path.parent, sync=sync)
         try:
             descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
@@ -272,7 +274,7 @@ def replace_atomically(path: Path, text: str, *, sync: bool = True) -> None:
 
 def move_aside(path: Path, target: Path) -> None:
     """Give a file another name, for good. Raises StorageError."""
-    with _storage_errors(path):
+    with storage_errors(path):
         descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         try:
             _sync_descriptor(descriptor)
@@ -284,7 +286,7 @@ def move_aside(path: Path, target: Path) -> None:
 
 def remove(path: Path) -> None:
     """Delete a file, if it is there. Raises StorageError."""
-    with _storage_errors(path):
+    with storage_errors(path):
         try:
             os.unlink(path)
         except FileNotFoundError:
@@ -339,11 +341,11 @@ class FolderLock:
 
     def __init__(self, folder: Path) -> None:
         path = folder / ".lock"
-        with _storage_errors(path):
-            make_folder(folder, sync=False)
+        with storage_errors(path):
+            make_folder(folder)
             self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
-            self._acquire()
+            acquire(self._fd)
         except OSError as error:
             os.close(self._fd)
             self._fd = -1
@@ -354,13 +356,3 @@ class FolderLock:
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
-
-    def _acquire(self) -> None:
-        if sys.platform == "win32":
-            import msvcrt
-
-            msvcrt.locking(self._fd, msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -122,6 +122,12 @@ class RunReader(PastSessions):
         """Token and time lines of the committed sessions; one that cannot be read is lost: passed over."""
         return (line for line in self._ledger.lines() if line["index"] < len(self))
 
+    def charged(self) -> Iterator[dict[str, JSON]]:
+        """Lines of the ledger, then of the tasks that are not committed: everything that was asked."""
+        yield from self.ledger()
+        for task in self.open_tasks():
+            yield task.ledger_line()
+
     def metrics(self) -> dict[str, JSON] | None:
         """What `metrics.json` holds; None while the run is unfinished. Raises RunFolderError for damage."""
         return read_sealed(self.folder / METRICS_FILE)

@@ -17,20 +17,19 @@ from contextlib import ExitStack
 from pathlib import Path
 from threading import Lock
 
-from perdure.core.errors import StorageError
 from perdure.core.recording import FinishedTask
 from perdure.core.types import JSON, Trial
 from perdure.storage.blobs import BlobWriter
 from perdure.storage.call_log import CallLog, OnDivergence
 from perdure.storage.files import (
     AppendLog,
-    FolderLock,
     line_at,
     line_offsets,
     make_folder,
     remove,
     replace_atomically,
     seal,
+    storage_errors,
     sync_folder,
 )
 from perdure.storage.ledger import ledger_line, read_ledger_line
@@ -41,7 +40,7 @@ from perdure.storage.snapshots import Snapshot, Snapshots
 
 
 class RunStore:
-    """A run folder, held by one process. Its methods may be called by threads."""
+    """The writing side of a run folder; whoever makes it holds the folder's lock. Threads may share it."""
 
     def __init__(
         self, folder: Path, *, identity: str = "", snapshot_every: int = 50, fsync: bool = True
@@ -52,8 +51,8 @@ class RunStore:
         self._fsync = fsync
         self._lock = Lock()
         with ExitStack() as opened:
-            lock = self._locked(folder)
-            opened.callback(lock.release)
+            with storage_errors(folder):
+                make_folder(folder, sync=fsync)
             self.past = RunReader(folder)
             """Finished sessions, lazy and read-only."""
             self._sessions = AppendLog(folder / SESSIONS_FILE, named=True)
@@ -142,13 +141,6 @@ class RunStore:
     def close(self) -> None:
         """Close the files and let another process in. Idempotent."""
         self._opened.close()
-
-    def _locked(self, folder: Path) -> FolderLock:
-        try:
-            make_folder(folder.parent, sync=self._fsync)
-        except OSError as error:
-            raise StorageError(f"cannot make {str(folder)!r}: {error.strerror or error}") from error
-        return FolderLock(folder)
 
     def _encode(self, task: FinishedTask, place: int) -> str:
         if task.session.index != place:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from perdure.core.agent import Absorbed, ContextView
 from perdure.core.environment import Opening
+from perdure.core.parameters import FromFile
 from perdure.core.types import JSON, Message, Observation, Reply
 from perdure.state.contract import describe_fields
 from perdure.state.schema import StateSchema
@@ -53,7 +53,7 @@ class Stateful:
     def __init__(
         self,
         *,
-        state_schema: Path | Any = None,
+        state_schema: Annotated[Any, FromFile] = None,
         merge: MergeMode = "last_value",
         commit: Literal["on_accept", "paper"] = "on_accept",
         state_position: StatePosition = "first",

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from perdure.core.agent import Absorbed, ContextView
 from perdure.core.environment import Opening
+from perdure.core.parameters import FromFile
 from perdure.core.types import JSON, Message, Observation, Reply
 from perdure.state.action import TextActions
 from perdure.state.guards import Guards
@@ -40,7 +40,7 @@ class StructuredState:
     def __init__(
         self,
         *,
-        state_schema: Path | Any = None,
+        state_schema: Annotated[Any, FromFile] = None,
         patch_mode: PatchMode = "merge",
         commit: CommitMode = "on_accept",
         constrained: bool = True,
