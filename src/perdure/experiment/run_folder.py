@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from perdure.core.errors import RunFolderError, StorageError
+from perdure.core.errors import RunFolderError
 from perdure.core.types import JSON
 from perdure.experiment.config import RunConfig, config_hash, explain, flatten
 from perdure.experiment.kept_files import PLUGINS, KeptFiles
@@ -203,7 +203,7 @@ def _describe(path: Path, run: Description, recorded: dict[str, JSON] | None) ->
     environment variables."""
     if recorded is None:
         for name, content in run.kept.contents.items():
-            _write(path / name, content)
+            replace_atomically(path / name, content)
         recorded = {
             "hash": config_hash(run.identity),
             "schema": 1,
@@ -223,17 +223,6 @@ def _portable(base: Path, folder: Path) -> str:
     """The base, relative where the run folder lies in it: both may then be moved together."""
     inside = folder.resolve()
     return os.path.relpath(base, inside) if inside.is_relative_to(base) else str(base)
-
-
-def _write(path: Path, content: bytes) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError as error:
-        raise StorageError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
 
 
 def _check_recorded(recorded: JSON) -> None:

@@ -245,13 +245,13 @@ def reading(path: Path) -> Iterator[BinaryIO]:
         raise RunFolderError(f"cannot read {str(path)!r}: {error.strerror or error}") from error
 
 
-def replace_atomically(path: Path, text: str, *, sync: bool = True) -> None:
+def replace_atomically(path: Path, content: str | bytes, *, sync: bool = True) -> None:
     """Write a file so that a reader sees the old or the new content, never a part. Raises StorageError.
 
     Without `sync` the new content may be lost with the machine's power, but never to a killed process.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    data = text.encode("utf-8")
+    data = content if isinstance(content, bytes) else content.encode("utf-8")
     with storage_errors(path):
         make_folder(path.parent, sync=sync)
         try:
