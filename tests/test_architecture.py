@@ -297,17 +297,12 @@ def test_nothing_is_looked_up_in_a_module_by_a_name_in_a_string() -> None:
 
 OPTIONAL = [
     "docker",
-    "litellm",
     "llmlingua",
     "pandas",
     "pymysql",
-    "ray",
-    "starlette",
     "scipy",
     "tokenizers",
     "torch",
-    "transformers",
-    "uvicorn",
     "xllamacpp",
 ]
 

@@ -29,6 +29,7 @@ EXPORTED = [
     "PastSession",
     "PerdureError",
     "Readers",
+    "Refusal",
     "Request",
     "Run",
     "Sampling",

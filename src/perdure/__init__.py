@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from perdure.core.agent import Absorbed, Agent, ContextStrategy, ContextView, ModelAgent
 from perdure.core.callback import Callback, CallbackContext, SessionController, Step
 from perdure.core.environment import Environment, Opening
-from perdure.core.errors import PerdureError
+from perdure.core.errors import PerdureError, Refusal
 from perdure.core.history import HistoryFactory, InteractionHistory
 from perdure.core.model import LanguageModel, ModelPool, Request
 from perdure.core.parameters import FromFile, Operational
@@ -60,6 +60,7 @@ __all__ = [
     "PastSession",
     "PerdureError",
     "Readers",
+    "Refusal",
     "Request",
     "Run",
     "Sampling",

@@ -11,8 +11,8 @@ import pytest
 
 import perdure
 from perdure.core.errors import RunFolderError
+from perdure.core.session import NoPastSessions
 from perdure.experiment.config import ProbesSection
-from perdure.experiment.frozen import NoPastSessions
 from perdure.experiment.probes import probe_positions, read_probes, run_transfer
 from tests.e2e.lifelong_parts import HERE, counter_config
 from tests.e2e.test_kill import die_at_write, in_child

@@ -23,6 +23,19 @@ LEDGER = [
 ]
 
 
+def test_ignored_sessions_are_counted_by_reason_and_in_no_rate() -> None:
+    ignored = [
+        SessionRecord(str(i), 0, S.TASK_ENVIRONMENT_ERROR, Outcome.IGNORED, 0.0, finish_reason=reason)
+        for i, reason in enumerate(["no vi", "no awk", "no vi"])
+    ]
+    summary = summarise([*ignored, *RECORDS], LEDGER)
+    assert summary.ignored == {"no vi": 2, "no awk": 1}
+    assert (summary.sessions, summary.counted, summary.rate) == (7, 4, 0.5)
+    assert summary.interval == wilson_interval(2, 4)
+    assert (summary.limited, summary.correct_unlimited) == (2, 1)
+    assert summary.outcomes["ignored"] == 3
+
+
 def test_a_run_in_a_few_numbers() -> None:
     summary = summarise(iter(RECORDS), iter(LEDGER))
     assert (summary.sessions, summary.correct, summary.rate) == (4, 2, 0.5)
@@ -65,6 +78,9 @@ def test_counts_are_consistent(sessions: list[SessionRecord]) -> None:
         sum(summary.statuses.values()) == sum(summary.outcomes.values()) == summary.sessions == len(sessions)
     )
     assert summary.correct == summary.outcomes.get("correct", 0)
-    assert summary.limited == summary.statuses.get("task_limit_reached", 0)
+    assert summary.counted == len(sessions) - summary.outcomes.get("ignored", 0)
+    assert summary.limited == sum(
+        session.status is S.TASK_LIMIT_REACHED for session in sessions if not session.ignored
+    )
     assert summary.correct - summary.limited <= summary.correct_unlimited <= summary.correct
     assert summary.interval[0] <= summary.rate + 1e-9

@@ -17,9 +17,8 @@ import pytest
 from perdure.conformance.sandboxes import check_sandbox
 from perdure.core.errors import EnvironmentUnavailable
 from perdure.sandboxes.bubblewrap import BubblewrapSandbox
-from perdure.sandboxes.helper_process import bubblewrap_path, helper_command, id_mapping
+from perdure.sandboxes.helper_process import bubblewrap_files, helper_command, id_mapping
 from perdure.sandboxes.limits import Limits
-from perdure.sandboxes.root_builder import need_root
 from perdure.sandboxes.sandbox import Sandbox
 from tests.sandboxes.availability import need_bubblewrap
 
@@ -190,11 +189,9 @@ def test_a_long_script_is_run_to_its_end(size: int, persistent: bool) -> None:
 
 def test_a_helper_whose_owner_is_gone_ends_in_silence() -> None:
     need_bubblewrap()
-    root = need_root("debian")
     setup = {
-        "root": str(root.tree),
-        "binds": root.binds,
-        "bwrap": bubblewrap_path(),
+        "root": "",
+        "bubblewrap": bubblewrap_files(),
         "mapping": asdict(id_mapping()),
         "owner": os.getpid(),
     }

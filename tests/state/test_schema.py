@@ -95,12 +95,12 @@ def test_json_schema_states_are_validated_alike() -> None:
 @pytest.mark.parametrize(
     ("patch", "words"),
     [
-        ({"shelves": {"a": {"weight": 2}}}, "/shelves/a/name is missing"),
-        ({"shelves": {"a": {"name": "n", "weight": 0}}}, "/shelves/a/weight breaks exclusiveMinimum"),
-        ({"shelves": {"a": "nut"}}, "/shelves/a must be of type object"),
-        ({"mode": "lazy"}, "/mode must be one of"),
-        ({"seen": ["toolong"]}, "/seen/0 breaks maxLength"),
-        ({"level": -1}, "/level breaks minimum"),
+        ({"shelves": {"a": {"weight": 2}}}, "/shelves/a/name: is missing"),
+        ({"shelves": {"a": {"name": "n", "weight": 0}}}, "/shelves/a/weight: breaks exclusiveMinimum"),
+        ({"shelves": {"a": "nut"}}, "/shelves/a: must be of type object"),
+        ({"mode": "lazy"}, "/mode: must be one of"),
+        ({"seen": ["toolong"]}, "/seen/0: breaks maxLength"),
+        ({"level": -1}, "/level: breaks minimum"),
         ({"shelves": {"a": {"name": None}}}, "is missing"),
     ],
 )

@@ -12,7 +12,8 @@ class AbortOnAgentErrors(Callback):
     """After `tolerance` sessions in a row with an abnormal inference, every later task is given up unplayed.
 
     Abnormal are `agent_context_limit`, `agent_out_of_memory` and `agent_unknown_error`; any other status
-    resets the count. A task given up ends as `agent_unknown_error`, incorrect, without reset or complete.
+    resets the count, but that of an ignored task.
+    A task given up ends as `agent_unknown_error`, incorrect, without reset or complete.
     """
 
     name = "abort_on_agent_errors"
@@ -42,7 +43,9 @@ class AbortOnAgentErrors(Callback):
             ctx.session.evaluate(Evaluation(EvaluationOutcome.INCORRECT, 0.0))
 
     def on_environment_complete(self, ctx: CallbackContext) -> None:
-        """Count, or start again."""
+        """Count, or start again; an ignored task says nothing about the agent."""
+        if ctx.session.record().ignored:
+            return
         self._abnormal = ctx.session.status.is_abnormal_inference
         self._in_a_row = self._in_a_row + 1 if self._abnormal else 0
 

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from perdure.experiment.registry import Plugin
 
 
+_ORACLE_SECONDS = 60.0
+"""How long the oracle of an environment plays on after the sample."""
+
+
 class Checked(StrEnum):
     """Kinds of plugins with a conformance suite."""
 
@@ -92,7 +96,9 @@ def _environment_suite(plugin: Plugin, parameters: Mapping[str, JSON]) -> Iterat
     from perdure.experiment.registry import EnvironmentPlugin
 
     assert isinstance(plugin, EnvironmentPlugin)
-    yield from check_environment(plugin.world, lambda: _build(plugin, parameters))
+    yield from check_environment(
+        plugin.world, lambda: _build(plugin, parameters), oracle_seconds=_ORACLE_SECONDS
+    )
 
 
 def _strategy_suite(plugin: Plugin, parameters: Mapping[str, JSON]) -> Iterator[CheckResult]:

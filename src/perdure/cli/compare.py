@@ -38,6 +38,7 @@ def compare(
         learning_table,
         tokens_table,
         ungraded_table,
+        warning_lines,
     )
     from perdure.reports.facts import to_json
 
@@ -51,5 +52,5 @@ def compare(
         return
     tables = (comparison_table, ungraded_table, learning_table, tokens_table)
     print_tables([table(comparison) for table in tables])
-    for line in differs_lines(comparison):
+    for line in [*differs_lines(comparison), *warning_lines(comparison)]:
         typer.echo(line)

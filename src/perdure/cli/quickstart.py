@@ -129,26 +129,30 @@ def _play(config: Mapping[str, JSON], *, quiet: bool) -> dict[str, JSON]:
 
 def _print(facts: list[dict[str, JSON]], horizon: list[dict[str, JSON]], missing: str, out: Path) -> None:
     from perdure.cli.console import print_tables
+    from perdure.core.installation import run_command
 
+    perdure = run_command()
     print_tables([_table(facts), _long_table(horizon)])
     if missing:
-        typer.echo(f"The language model did not run: {missing}\nThen run `perdure quickstart` again.\n")
+        typer.echo(f"The language model did not run: {missing}\nThen run `{perdure} quickstart` again.\n")
     else:
         typer.echo(
             "The packaged model has 135 million parameters: it is here to show real inference,\n"
             "and is expected to solve none of its tasks. A better one:\n"
         )
-    typer.echo(_NEXT.format(config=out / CONFIG, folder=out / "oracle" if missing else out / "model"))
+    typer.echo(
+        _NEXT.format(perdure=perdure, config=out / CONFIG, folder=out / ("oracle" if missing else "model"))
+    )
 
 
 _NEXT = """\
-  any GGUF file    perdure run {config} --set models.small.path=/models/your-model.gguf
-  any server       perdure run {config} --set \\
+  any GGUF file    {perdure} run {config} --set models.small.path=/models/your-model.gguf
+  any server       {perdure} run {config} --set \\
                      'models.small={{provider="openai_compatible", model="NAME", base_url="http://localhost:8000/v1"}}'
                    (vLLM, llama.cpp, Ollama, hosted providers; a key is read from OPENAI_API_KEY)
 
-  look closer      perdure report {folder}
-                   perdure replay {folder}"""
+  look closer      {perdure} report {folder}
+                   {perdure} replay {folder}"""
 
 
 def _write_config(out: Path) -> None:

@@ -60,6 +60,7 @@ def run(
         if dry_run:
             _print_estimate(experiment, as_json=as_json)
         else:
+            _say_what_changed(experiment)
             if not quiet and experiment.pending:
                 _say_what_it_can_find(experiment)
             _carry_out(experiment, floors=floors, as_json=as_json)
@@ -86,6 +87,14 @@ def _say_what_it_can_find(experiment: Experiment) -> None:
     typer.echo(detectable_line(experiment), err=True)
 
 
+def _say_what_changed(experiment: Experiment) -> None:
+    from perdure.experiment.surroundings import remarks
+
+    if experiment.pending:
+        for line in remarks(experiment.config, experiment.identity, experiment.folder, experiment.base):
+            typer.echo(line, err=True)
+
+
 def _carry_out(experiment: Experiment, *, floors: bool, as_json: bool) -> None:
     from perdure.experiment.runs import Run
     from perdure.reports.facts import run_facts, to_json
@@ -106,16 +115,27 @@ def _carry_out(experiment: Experiment, *, floors: bool, as_json: bool) -> None:
 
 def _print_result(facts: dict[str, JSON]) -> None:
     from perdure.cli.console import print_tables
+    from perdure.core.installation import run_command
     from perdure.reports.patches import patches_table
-    from perdure.reports.run_tables import labels, metrics_table, result_table, skills_table, statuses_line
+    from perdure.reports.run_tables import (
+        ignored_line,
+        labels,
+        metrics_table,
+        result_table,
+        skills_table,
+        statuses_line,
+    )
 
     tables = [result_table(facts, facts["floors"] or {}), skills_table([facts]), metrics_table([facts])]
     print_tables([*tables, patches_table([facts], labels([facts]))])
     typer.echo(statuses_line(facts))
+    if ignored := ignored_line(facts):
+        typer.echo(ignored)
     if facts["restarts"] or facts["divergences"]:
         typer.echo(f"resumed tasks: {facts['restarts']}, of which diverged: {facts['divergences']}")
     folder = facts["folder"]
-    typer.echo(f"folder: {folder}\nnext: perdure report {folder} | perdure replay {folder}")
+    perdure = run_command()
+    typer.echo(f"folder: {folder}\nnext: {perdure} report {folder} | {perdure} replay {folder}")
 
 
 def _print_estimate(experiment: Experiment, *, as_json: bool) -> None:

@@ -8,6 +8,7 @@ A suite in a test file of your own:
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from math import isfinite
 from typing import TypeAlias
@@ -41,14 +42,19 @@ PUBLIC_MEMBERS = frozenset(
 
 
 def check_environment(
-    world: World, build: Callable[[], Environment] | None = None, *, sample: int = 5
+    world: World,
+    build: Callable[[], Environment] | None = None,
+    *,
+    sample: int = 5,
+    oracle_seconds: float = 0.0,
 ) -> Iterator[CheckResult]:
     """Run every check on environments that `build` makes; `sample` tasks, spread evenly, are played.
 
-    Without `build` they are made by the world's own defaults. One result a check, in order; nothing is raised
-    for a plugin's failure but what `build` itself raises.
+    Without `build` they are made by the world's own defaults. The oracle plays all other tasks, too, as long
+    as `oracle_seconds` have not passed. One result a check, in order; nothing is raised for a plugin's
+    failure but what `build` itself raises.
     """
-    subject = Subject(world, build or world.environment, sample)
+    subject = Subject(world, build or world.environment, sample, oracle_seconds)
     try:
         yield from run_checks(subject, CHECKS)
     finally:
@@ -127,15 +133,21 @@ def second_reset_abandons_the_first(subject: Subject) -> str:
     return ""
 
 
-def oracle_solves_the_sample(subject: Subject) -> str:
-    """The oracle scores 1.0 through the real controller."""
+def oracle_solves_the_tasks(subject: Subject) -> str:
+    """The oracle scores 1.0 through the real controller; a task that is ignored here is told, not judged."""
     oracle = subject.oracle()
     if oracle is None:
         return f"{NOT_APPLICABLE}: the world has no oracle"
-    records = play(subject, oracle)
-    wrong = [record for record in records if record.reward != 1.0 or not record.correct]
-    require(not wrong, "; ".join(_told(record) for record in wrong[:3]))
-    return f"{len(records)}/{len(records)} tasks"
+    records = subject.play_by_oracle(oracle)
+    counted = [record for record in records if not record.ignored]
+    wrong = [record for record in counted if record.reward != 1.0 or not record.correct]
+    solved = f"{len(counted) - len(wrong)}/{len(subject.environment.task_ids())} tasks"
+    require(not wrong, "; ".join([solved, *(_told(record) for record in wrong[:3])]))
+    reasons = Counter(record.finish_reason for record in records if record.ignored)
+    ignored = [f"ignored: {', '.join(f'{why} {count}' for why, count in reasons.most_common())}"]
+    left = len(subject.environment.task_ids()) - len(records)
+    unplayed = [f"{left} not played"] if left else []
+    return "; ".join([solved, *(ignored if reasons else []), *unplayed])
 
 
 def do_nothing_terminates(subject: Subject) -> str:
@@ -261,7 +273,7 @@ CHECKS: Sequence[Callable[[Subject], str]] = (
     openings_are_valid,
     instructions_are_constant,
     second_reset_abandons_the_first,
-    oracle_solves_the_sample,
+    oracle_solves_the_tasks,
     do_nothing_terminates,
     hostile_replies_are_data,
     complete_restores,

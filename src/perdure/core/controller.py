@@ -77,8 +77,9 @@ class Controller:
             self._commit(session, ctx)
 
     def finish(self) -> Mapping[str, JSON]:
-        """The environment's metrics over every session, written beside them."""
-        metrics = {"environment": dict(self._environment.calculate_metric(self._store.past.records()))}
+        """The environment's metrics over every session that is not ignored, written beside them."""
+        counted = (record for record in self._store.past.records() if not record.ignored)
+        metrics = {"environment": dict(self._environment.calculate_metric(counted))}
         self._store.write_metrics(metrics)
         return metrics
 

@@ -93,6 +93,11 @@ class SessionRecord:
         """The grader accepted the result."""
         return self.outcome is EvaluationOutcome.CORRECT
 
+    @property
+    def ignored(self) -> bool:
+        """The task could not be posed here: it says nothing about the agent and counts in no denominator."""
+        return self.outcome is EvaluationOutcome.IGNORED
+
 
 @dataclass(frozen=True)
 class PastSession:

@@ -71,6 +71,7 @@ class EvaluationOutcome(StrEnum):
     INCORRECT = "incorrect"
     UNKNOWN = "unknown"
     IGNORED = "ignored"
+    """The task could not be posed on this machine: outside every denominator, counted and named."""
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from perdure.experiment.registry import resolve_path
 from perdure.experiment.run_folder import Description, RunFolder, default_folder, pending_sessions
 from perdure.experiment.schedule import make_schedule, probed_tasks
 from perdure.experiment.scripted_agents import DoNothing, FixedResponse
+from perdure.experiment.surroundings import record_surroundings, resolve_config
 from perdure.storage.run_store import Journal, RunStore
 
 
@@ -43,8 +44,8 @@ class Experiment:
         watchers: Iterable[str] = (),
         accept_version: bool = False,
     ) -> None:
-        self.config = config
         self.base = (base or Path.cwd()).resolve()
+        self.config = config = resolve_config(config, self.base)
         self.was_finished = False
         """Whether `run` found nothing left to do."""
         self._watchers = list(watchers)
@@ -163,6 +164,8 @@ class Experiment:
             finished = folder.metrics
             self.was_finished = finished is not None
             store, journal = stack.enter_context(self._opened(self.folder))
+            if folder.pending:
+                record_surroundings(self.folder, self.config, self.base)
             controller = self._controller(self.schedule, agent, callbacks, store, journal)
             controller.restore()
             check_probes_taken(self.folder, self.probe_positions, len(store.past), len(self._probed))

@@ -57,13 +57,15 @@ def read_probes(folder: Path) -> dict[int, RunReader]:
 def run_transfer(run: Run) -> Transfer:
     """Transfer and forgetting of a run with probes; tasks are grouped by the checkpoint that followed them.
 
-    Tasks that the stream did not hold are the held-out group. Raises RunFolderError without probes.
+    Tasks that the stream did not hold are the held-out group, ignored ones are in none.
+    Raises RunFolderError without probes.
     """
     probes = read_probes(run.folder)
     if len(probes) < 2 or len({len(reader) for reader in probes.values()}) > 1:
         raise RunFolderError(f"{str(run.folder)!r} holds no finished probes")
     learned = segments([record.task_id for record in run.records()], list(probes))
-    probed = [record.task_id for record in next(iter(probes.values())).records()]
-    groups = {task: learned.get(task, 0) for task in probed}
+    records = [record for reader in probes.values() for record in reader.records()]
+    ignored = {record.task_id for record in records if record.ignored}
+    groups = {r.task_id: learned.get(r.task_id, 0) for r in records if r.task_id not in ignored}
     columns, matrix = probe_matrix([reader.records() for reader in probes.values()], groups)
     return transfer(matrix, [column if isinstance(column, int) and column else None for column in columns])

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perdure.core.errors import MissingExtra, RunFolderError
+from perdure.core.installation import add_packages
 from perdure.core.session import PastSessions, SessionRecord
 from perdure.core.types import JSON
 from perdure.storage.run_store import RunReader
@@ -178,5 +179,5 @@ def _frame(rows: list[dict[str, JSON]]) -> pandas.DataFrame:
     try:
         import pandas
     except ImportError:
-        raise MissingExtra("pandas", "pip install pandas") from None
+        raise MissingExtra("pandas", add_packages("pandas")) from None
     return pandas.DataFrame(rows)

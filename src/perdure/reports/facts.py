@@ -52,15 +52,19 @@ def run_facts(run: Run) -> dict[str, JSON]:
 
 
 def summary_facts(summary: RunSummary, cost: float | None = None) -> dict[str, JSON]:
-    """Counts and rates of finished sessions; tokens are totals, seconds wall-clock, cost US dollars."""
-    unlimited = summary.sessions - summary.limited
+    """Counts and rates of finished sessions; tokens are totals, seconds wall-clock, cost US dollars.
+
+    `ignored` counts the sessions that are in no rate, by reason.
+    """
+    unlimited = summary.counted - summary.limited
     tokens = summary.total_tokens
     return {
         "sessions": summary.sessions,
-        "success": _rate(summary.correct, summary.sessions),
+        "success": _rate(summary.correct, summary.counted),
         "success_without_limit_reached": _rate(summary.correct_unlimited, unlimited),
         "reward": summary.reward,
         "steps": summary.interactions,
+        "ignored": dict(summary.ignored),
         "statuses": dict(summary.statuses),
         "outcomes": dict(summary.outcomes),
         "tokens": {

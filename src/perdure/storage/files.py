@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import blake2b
@@ -13,6 +12,7 @@ from typing import BinaryIO
 
 from perdure.core.errors import RunFolderError, StorageError
 from perdure.core.types import JSON
+from perdure.storage.file_lock import acquire
 
 _CHUNK = 1 << 20
 _SEAL = b',"crc":"'
@@ -182,7 +182,7 @@ class FolderLock:
             folder.mkdir(parents=True, exist_ok=True)
             self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
-            self._acquire()
+            acquire(self._fd)
         except OSError as error:
             os.close(self._fd)
             self._fd = -1
@@ -193,13 +193,3 @@ class FolderLock:
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
-
-    def _acquire(self) -> None:
-        if sys.platform == "win32":
-            import msvcrt
-
-            msvcrt.locking(self._fd, msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

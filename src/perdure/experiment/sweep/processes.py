@@ -8,11 +8,12 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from perdure.core.errors import StorageError
 from perdure.experiment.sweep.file import Sweep, SweepRun
+from perdure.experiment.sweep.resolution import resolve_runs
 from perdure.experiment.sweep.worker import FINISHED_BEFORE, PLAYED
 
 _PAUSE = 0.02
@@ -45,7 +46,8 @@ def run_sweep(
     schedule goes on, and a run whose plug-ins or data changed since is an error.
 
     A run that fails is reported and the others go on. However this ends (an interrupt, a kill), the
-    processes end too, and the same call continues where they stopped. Raises StorageError.
+    processes end too, and the same call continues where they stopped. What a machine decides (which root
+    file system is meant by `auto`) is decided once for all runs. Raises StorageError, RunFolderError.
     """
     if workers < 1:
         raise ValueError(f"workers must be at least 1, not {workers}")
@@ -56,7 +58,8 @@ def run_sweep(
         if on_outcome is not None:
             on_outcome(outcome)
 
-    _play(sweep, workers, report, accept_version=accept_version)
+    resolved = replace(sweep, runs=tuple(resolve_runs(sweep, sweep.runs)))
+    _play(resolved, workers, report, accept_version=accept_version)
     return [outcomes[run.folder] for run in sweep.runs]
 
 
