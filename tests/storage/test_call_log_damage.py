@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from perdure.core.errors import ModelError
 from perdure.core.model import Outcome
+from perdure.core.outcome_json import decode_outcome, encode_outcome
 from perdure.core.types import (
     Completion,
     Observation,
@@ -21,7 +22,6 @@ from perdure.core.types import (
     ToolCall,
     Usage,
 )
-from perdure.storage.call_lines import decode_outcome, encode_outcome
 from perdure.storage.call_log import CallLog
 from tests.storage.logs import make, number, opened, recall, three_events
 

@@ -46,7 +46,7 @@ class CallbackPart:
             given,
             caller=f"callback:{self.label}",
         )
-        callback.label = self.section.label
+        callback.label = self.section.label or ""
         return callback
 
 

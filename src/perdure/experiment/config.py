@@ -47,7 +47,7 @@ class PluginSection(BaseModel):
 class CallbackSection(PluginSection):
     """A callback, and what it is called where one class is configured several times."""
 
-    label: str = Field(default="", pattern=r"^[A-Za-z0-9_.-]*$")
+    label: str | None = Field(default=None, pattern=r"^[A-Za-z0-9_.-]+$")
 
 
 class PriceSection(_Section):

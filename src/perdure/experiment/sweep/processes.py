@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from perdure.core.errors import StorageError
@@ -58,14 +58,13 @@ def run_sweep(
         if on_outcome is not None:
             on_outcome(outcome)
 
-    _play(resolve_runs(sweep, sweep.runs), sweep, workers, report, accept_version=accept_version)
+    resolved = replace(sweep, runs=tuple(resolve_runs(sweep, sweep.runs)))
+    _play(resolved, workers, report, accept_version=accept_version)
     return [outcomes[run.folder] for run in sweep.runs]
 
 
-def _play(
-    runs: list[SweepRun], sweep: Sweep, workers: int, report: OnOutcome, *, accept_version: bool
-) -> None:
-    left = list(reversed(runs))
+def _play(sweep: Sweep, workers: int, report: OnOutcome, *, accept_version: bool) -> None:
+    left = list(reversed(sweep.runs))
     with ExitStack() as ending:
         running: list[_Worker] = []
         while left or running:
