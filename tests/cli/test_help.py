@@ -1,4 +1,4 @@
-"""The examples of every `--help` run as they stand, in an empty folder."""
+"""The examples of every `--help` run as they stand, in a folder in which `perdure quickstart` has run."""
 
 from __future__ import annotations
 
@@ -9,44 +9,54 @@ from pathlib import Path
 
 import pytest
 import typer
+from typer.testing import CliRunner
 
 from perdure.cli import quickstart
 from perdure.cli.main import app
-from tests.cli.conftest import Perdure
 
-EXAMPLE = re.compile(r"`(perdure [^`]+)`")
-NOT_HERE = ("perdure sandbox build",)
-"""Downloads a Debian."""
+EXAMPLE = re.compile(r"`perdure ([^`]+)`")
+NOT_HERE = {"quickstart": "it has run", "sandbox build": "it downloads a Debian"}
 
 
-def examples() -> list[str]:
-    """In the order of the commands, each once."""
+def examples() -> dict[str, list[str]]:
+    """Command → its examples."""
     group = typer.main.get_command(app)
     assert isinstance(group, typer.core.TyperGroup)
-    texts = []
-    for command in group.commands.values():
-        texts.append(command.help or "")
-        texts += [inner.help or "" for inner in getattr(command, "commands", {}).values()]
-    found = [example for text in texts for example in EXAMPLE.findall(text)]
-    return [example for example in dict.fromkeys(found) if not example.startswith(NOT_HERE)]
+    texts = {}
+    for name, command in group.commands.items():
+        inner = [each.help or "" for each in getattr(command, "commands", {}).values()]
+        texts[name] = "\n".join([command.help or "", *inner])
+    return {
+        name: [example for example in EXAMPLE.findall(text) if not example.startswith(tuple(NOT_HERE))]
+        for name, text in texts.items()
+    }
 
 
-def test_examples_are_found() -> None:
-    assert len(examples()) > 15
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Run folders and files as the quickstart leaves them, with shorter tasks and no language model."""
+    place = tmp_path_factory.mktemp("quickstarted")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(place)
+        patch.setitem(sys.modules, "xllamacpp", None)
+        patch.setattr(quickstart, "HORIZON", 20)
+        assert CliRunner().invoke(app, ["quickstart", "--quiet"]).exit_code == 0
+    return place
 
 
-def test_every_example_runs(
-    perdure: Perdure, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path_factory.mktemp("empty"))
-    monkeypatch.setitem(sys.modules, "xllamacpp", None)  # its part of the quickstart takes half a minute
-    monkeypatch.setattr(quickstart, "HORIZON", 20)
-    assert perdure("quickstart", "--quiet").exit_code == 0
-    for example in examples():
+@pytest.mark.parametrize("command", [name for name, found in examples().items() if found])
+def test_examples_run(command: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    for example in examples()[command]:
         words = shlex.split(example.partition(" > ")[0])
-        if words[1] == "quickstart":
-            continue
-        if words[1] == "new" and Path(f"{words[3]}.py").exists():
-            continue
-        outcome = perdure(*words[1:])
-        assert outcome.exit_code == 0, f"{example}: {outcome.stdout}{outcome.stderr}"
+        if words[0] == "new" and Path(f"{words[2]}.py").exists():
+            continue  # made by the example of another command
+        outcome = CliRunner().invoke(app, words)
+        assert outcome.exit_code == 0, f"perdure {example}: {outcome.output}"
+
+
+def test_every_command_that_takes_a_file_has_an_example() -> None:
+    found = examples()
+    assert all(
+        found[name] for name in ("run", "sweep", "report", "compare", "replay", "blame", "check", "new")
+    )
