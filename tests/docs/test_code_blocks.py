@@ -1,9 +1,9 @@
 """Every code block of the README and of docs/ runs, in order, in one folder a page.
 
-`python` blocks of a page share one namespace and process; `sh` blocks run with `perdure` on the path, and those
-of the README as a newcomer types them, beside the `.venv` of `make quickstart` with nothing activated; a block of
-any language whose first line is `# file: NAME` is written to that file instead. A block under a comment
-`<!-- not run: reason -->` is left out. `text` and `console` blocks are pictures.
+`python` blocks of a page share one namespace and process; `sh` blocks run with `perdure` on the path.
+Those of the README run as a newcomer types them: beside the `.venv` of `make quickstart`, nothing activated.
+A block of any language whose first line is `# file: NAME` is written to that file instead. A block under a
+comment `<!-- not run: reason -->` is left out. `text` and `console` blocks are pictures.
 """
 
 from __future__ import annotations
