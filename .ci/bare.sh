@@ -59,7 +59,8 @@ stage() {  # stage WHAT FOLDER HIDDEN… -- COMMAND…: in a clean environment a
   echo "== $what"
   (
     cd "$folder/perdure"
-    env -i "${keep[@]}" PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin PYTHON="$python" \
+    # Signals as in a terminal, also where this script itself was started in the background.
+    env -i --default-signal=INT,QUIT,HUP "${keep[@]}" PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin PYTHON="$python" \
       HOME="$folder/home" TMPDIR="$folder/home/tmp" XDG_CACHE_HOME="$folder/home/cache" \
       unshare --mount --pid --fork --mount-proc --kill-child .ci/hidden.sh "$@"
   )

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+
+from tests.memory_limit import LIMIT
 
 ROOT = Path(__file__).parents[1]
 CONFTEST = "from tests.memory_limit import *  # noqa: F403\nfrom tests.memory_limit import pytest_configure\n"
@@ -39,7 +42,7 @@ def test_waits_for_a_thread():
 GREEDY = """\
 import os, subprocess, sys, time
 
-GROW = "held = []\\nwhile True: held.append(bytearray(1 << 22))"
+GROW = "import time; held = []\\nwhile True: held.append(bytearray(1 << 22)); time.sleep(0.02)"
 SPAWN = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {GROW!r}])"
 
 def test_grows():
@@ -90,8 +93,10 @@ def outcome(folder: Path, tests: str, *, seconds: int = 40, mib: int = 400) -> s
 
 
 def test_the_limits_of_this_project(request: pytest.FixtureRequest) -> None:
-    assert float(request.config.getini("timeout")) == 60
-    assert request.config.getini("memory_limit") == "2048"
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["pytest"]["ini_options"]
+    assert (settings["timeout"], settings["memory_limit"]) == (60, "2048")
+    assert request.config.stash[LIMIT].is_alive()
+    assert request.config.stash[LIMIT].test == request.node.nodeid
 
 
 def test_tests_that_do_not_end(tmp_path: Path) -> None:

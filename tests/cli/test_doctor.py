@@ -38,6 +38,11 @@ class Without:
     def find_spec(self, name, path=None, target=None):
         return None if name.partition(".")[0] in {names!r} else self.finder.find_spec(name, path, target)
 
+    def find_distributions(self, context=None):
+        for found in getattr(self.finder, "find_distributions", lambda context: ())(context):
+            if found.name.lower().replace("-", "_") not in {names!r}:
+                yield found
+
     def __getattr__(self, name):
         return getattr(self.finder, name)
 

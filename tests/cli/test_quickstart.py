@@ -69,11 +69,11 @@ def test_without_the_runtime_the_rest_runs(
     result = perdure("quickstart", "--out", "demo", "--quiet")
     assert result.exit_code == 0
     assert "The language model did not run: " in result.stdout
-    assert "pip install" in result.stdout
+    assert "[local]" in result.stdout
     assert "local / full_history" not in result.stdout
     body = json.loads(perdure("quickstart", "--out", "demo", "--quiet", "--json").stdout)
     assert [run["success"]["rate"] for run in body["runs"]] == [1.0, 0.0]
-    assert "pip install" in body["missing"]
+    assert "[local]" in body["missing"]
 
 
 def test_the_configuration_to_go_on_with_runs_and_is_kept(

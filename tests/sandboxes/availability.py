@@ -25,3 +25,10 @@ def need_bubblewrap() -> None:
     reason = missing_for_bubblewrap()
     if reason:
         pytest.skip(reason)
+
+
+def need_programs(machine: BubblewrapSandbox, *names: str) -> None:
+    """Skip the test where the root, which may be this machine's own, lacks a program."""
+    for name in names:
+        if machine.exec(f"command -v {name}", timeout=20, max_output=200).exit_code:
+            pytest.skip(f"the root has no {name}")

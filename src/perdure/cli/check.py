@@ -48,9 +48,9 @@ def check(
     Examples:
 
     - `perdure check environment database`
-    - `perdure check strategy my_strategy.py:MyStrategy`
-    - `perdure check callback my_method.py:MyMethod --set k=8`
-    - `perdure check model local --set path=model.gguf`
+    - `perdure new strategy my_strategy`, then `perdure check strategy my_strategy.py:MyStrategy`
+    - `perdure new callback my_method`, then `perdure check callback my_method.py:MyMethod`
+    - `perdure check model scripted --set 'replies=["yes"]' --set cycle=true`
     """
     from perdure.experiment.config import apply_set
     from perdure.experiment.registry import load_plugin

@@ -25,8 +25,8 @@ def compare(
 
     Examples:
 
-    - `perdure compare runs/control-* runs/replay-*`
-    - `perdure compare runs/* --baseline runs/stateless-1a2b3c4d --metric reward --json`
+    - `perdure quickstart`, then `perdure compare quickstart/do_nothing quickstart/oracle`
+    - `perdure compare quickstart/oracle quickstart/do_nothing --baseline quickstart/oracle --metric reward`
     """
     from perdure.cli.console import print_tables
     from perdure.experiment.compare import compare_runs

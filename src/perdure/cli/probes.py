@@ -24,10 +24,10 @@ _COMMAND_SECONDS = 5.0
 
 def sandbox() -> Probed:
     """A bubblewrap sandbox, and a command in it."""
+    from perdure.environments.operating_system.machines import resolve_root
     from perdure.sandboxes.bubblewrap import BubblewrapSandbox
-    from perdure.sandboxes.root_fs import find_root
 
-    root = "debian" if find_root("debian") is not None else "host"
+    root = resolve_root("bubblewrap", "auto")
     machine = BubblewrapSandbox(root=root)
     try:
         result = machine.exec("echo $((6 * 7))", timeout=_COMMAND_SECONDS, max_output=200)

@@ -44,9 +44,8 @@ def replay(
 
     Examples:
 
-    - `perdure replay runs/example-1a2b3c4d`
-    - `perdure replay runs/example-*`
-    - `perdure replay runs/mine-1a2b3c4d --base .`
+    - `perdure quickstart`, then `perdure replay quickstart/oracle`
+    - `perdure replay quickstart/oracle quickstart/do_nothing --base . --json`
     """
     from perdure.experiment.replay import replay as play_again
     from perdure.experiment.runs import load

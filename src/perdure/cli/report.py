@@ -23,8 +23,8 @@ def report(
 
     Examples:
 
-    - `perdure report runs/example-1a2b3c4d`
-    - `perdure report runs/* --markdown > results.md`
+    - `perdure quickstart`, then `perdure report quickstart/oracle`
+    - `perdure report quickstart/oracle quickstart/do_nothing --markdown > results.md`
     """
     from perdure.experiment.runs import load
     from perdure.reports.facts import run_facts, to_json

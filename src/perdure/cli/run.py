@@ -48,9 +48,9 @@ def run(
 
     Examples:
 
-    - `perdure run configs/example.toml`
-    - `perdure run configs/example.toml --set agent.kind=model --limit 1`
-    - `perdure run my.toml --dry-run`
+    - `perdure new environment dice`, then `perdure run dice.toml`
+    - `perdure quickstart`, then `perdure run quickstart/model.toml --set agent.kind=oracle --limit 1`
+    - `perdure run quickstart/model.toml --dry-run`
     """
     from perdure.experiment.config import load_config
     from perdure.experiment.experiment import Experiment

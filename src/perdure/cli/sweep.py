@@ -32,8 +32,8 @@ def sweep(
 
     Examples:
 
-    - `perdure sweep configs/warehouse_strategies.toml`
-    - `perdure sweep my_sweep.toml --workers 4 --json > sweep.json`
+    - `perdure quickstart`, then `perdure sweep quickstart/strategies.toml`
+    - `perdure sweep quickstart/strategies.toml --workers 2 --json > sweep.json`
     """
     from perdure.core.errors import ConfigError
     from perdure.experiment.sweep import load_sweep, run_sweep
