@@ -317,8 +317,9 @@ def test_what_a_full_disk_did_not_take_is_written_once_there_is_room(
 
 def test_a_call_that_was_not_made_for_want_of_room_is_not_told_as_made(journal: Path) -> None:
     agent, _ = make(call("look", {"count": 1}, place="door"), journal=journal)
+    agent.run("g", max_steps=0)
     with files_end_at(journal.stat().st_size + 10), pytest.raises(StorageError):
-        agent.step("go")
+        agent.run("g")
     agent.close()
     again, model = make(call("finish", answer=""), journal=journal)
     again.run("g")
