@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -163,10 +164,10 @@ def test_a_forked_child_neither_writes_nor_keeps_the_journal(journal: Path) -> N
 
 def test_a_journal_that_does_not_fit_is_not_held(journal: Path) -> None:
     make(journal=journal)[0].close()
-    for _ in range(2):
-        with pytest.raises(ConfigError, match="does not fit"):
-            make(journal=journal, state={"type": "object", "properties": {}, "additionalProperties": False})
+    with pytest.raises(ConfigError, match="does not fit") as caught:
+        make(journal=journal, state={"type": "object", "properties": {}, "additionalProperties": False})
     make(journal=journal)[0].close()
+    assert caught.tb is not None, "also as long as somebody looks at the error"
 
 
 @pytest.mark.parametrize(
@@ -243,16 +244,17 @@ for name in ("folder/new.jsonl", "file.jsonl"):
 """
 
 
-def test_a_read_only_folder_or_file_is_one_line(tmp_path: Path) -> None:
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "folder").chmod(0o555)
-    for folder in (tmp_path, *tmp_path.parents[:2]):
-        folder.chmod(0o755)
-    command = [sys.executable, "-c", READ_ONLY, str(tmp_path)]
-    done = subprocess.run(command, cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True, timeout=60)
+def test_a_read_only_folder_or_file_is_one_line() -> None:
+    with tempfile.TemporaryDirectory() as name:  # one that other users may enter
+        place = Path(name)
+        (place / "folder").mkdir()
+        (place / "folder").chmod(0o555)
+        place.chmod(0o755)
+        command = [sys.executable, "-c", READ_ONLY, name]
+        done = subprocess.run(command, cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True, timeout=60)
     lines = done.stdout.splitlines()
     assert [line.partition(":")[0] for line in lines] == [
-        f"cannot write {str(tmp_path / name)!r}" for name in ("folder/new.jsonl", "file.jsonl")
+        f"cannot write {str(place / file)!r}" for file in ("folder/new.jsonl", "file.jsonl")
     ], done.stderr
     assert all("Permission denied" in line for line in lines)
 
@@ -292,8 +294,12 @@ def test_what_a_full_disk_did_not_take_is_written_once_there_is_room(
         journal=journal,
         tools=[act],
     )
-    with files_end_at(journal.stat().st_size + room), pytest.raises((StorageError, KeyError)):
+    with files_end_at(journal.stat().st_size + room), pytest.raises((StorageError, KeyError)) as caught:
         agent.step("go")
+    of_the_tool = room == 300 and outcome == "raises"
+    assert isinstance(caught.value, KeyError if of_the_tool else StorageError)
+    with files_end_at(journal.stat().st_size), pytest.raises(StorageError):
+        agent.step("again")
     assert calls == ([] if room == 10 else ["one"]), "without its line before, no call is made"
     for _ in range(3):
         try:
@@ -307,6 +313,29 @@ def test_what_a_full_disk_did_not_take_is_written_once_there_is_room(
     assert len(calls) == len(set(calls))
     committed = room == 300 and outcome == "returns"
     assert state.count == committed, "the patch of a call that was made and accepted stays"
+
+
+def test_a_call_that_was_not_made_for_want_of_room_is_not_told_as_made(journal: Path) -> None:
+    agent, _ = make(call("look", {"count": 1}, place="door"), journal=journal)
+    agent.run("g", max_steps=0)
+    with files_end_at(journal.stat().st_size + 10), pytest.raises(StorageError):
+        agent.run("g")
+    agent.close()
+    again, model = make(call("finish", answer=""), journal=journal)
+    again.run("g")
+    assert "interrupted" not in model.prompt(0)[1].text
+    again.close()
+
+
+def test_a_line_that_was_written_twice_counts_once(journal: Path) -> None:
+    replies = call("look", {"count": 1}, place="door"), call("finish", {"count": 2}, answer="")
+    with make(*replies, journal=journal)[0] as agent:
+        agent.run("g")
+        trace = agent.trace()
+    lines = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join(line * 2 for line in lines))
+    with make(journal=journal)[0] as agent:
+        assert agent.trace() == trace
 
 
 def test_one_step_at_a_time(journal: Path) -> None:

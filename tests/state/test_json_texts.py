@@ -151,6 +151,11 @@ def test_a_list_is_never_appended_as_one_text(field: str, text: str) -> None:
     assert "one item is added at a time" in failure.message
 
 
+@pytest.mark.parametrize("key", ["$x", "", "a\nb", "k" * 300])
+def test_keys_in_a_text_are_held_to_the_same_rules(key: str) -> None:
+    assert refused(world(), reply({"flags": json.dumps({key: True})})).code == "forbidden_key"
+
+
 def test_what_was_decoded_is_logged_with_both_forms() -> None:
     proposal = proposed({"numbers": '["1", 2]'})
     assert proposal.coercions == (

@@ -369,6 +369,7 @@ def test_every_other_exception_reaches_the_caller_and_is_told_as_unsure(
         agent, model = make(call("finish", answer="end"), journal=journal)
     result = agent.run("g")
     assert (result.finished, result.answer, result.steps, calls) == (True, "end", 2, [1])
+    assert result.state.count == 0
     prompt = model.requests[-1].messages[-1].text
     assert f"failed ({type(error).__name__}: " in prompt
     assert "Whether it took effect is unknown." in prompt

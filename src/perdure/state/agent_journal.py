@@ -82,7 +82,7 @@ class AgentJournal:
         try:
             self._write("call", step=step, action=action)
         except BaseException:
-            self._unsaved.clear()
+            del self._unsaved[-1:]  # this line; what waits before it stays
             raise
 
     def outcome(
@@ -171,6 +171,8 @@ def _read(path: Path) -> Restored | None:
         return None
     restored: Restored | None = None
     for number, line in enumerate(lines, 1):
+        if number > 1 and line == lines[number - 2]:
+            continue  # an interruption between writing it and knowing so
         try:
             if not is_sealed(line):
                 raise ValueError("it is damaged")
