@@ -13,7 +13,8 @@ from perdure.core.environment import Environment
 from perdure.core.model import LanguageModel, ModelHandle, ModelPool, ModelSpec
 from perdure.core.types import Request, Trial
 from perdure.environments.counter import CounterEnvironment
-from perdure.experiment.lanes import Lane
+from perdure.experiment.lane import Lane
+from perdure.experiment.stream import Stream
 from perdure.models.scripted import Given, ReplyFunction, ScriptedModel
 from perdure.storage.call_log import OnDivergence
 from perdure.storage.run_reader import RunReader
@@ -62,14 +63,18 @@ def play(
     pool = pool or pool_of(ScriptedModel(replies))
     environment = environment or CounterEnvironment(tasks=tasks)
     with closing(RunStore(folder, snapshot_every=snapshot_every, fsync=fsync)) as store:
-        Lane(
-            schedule=schedule or [Trial(task_id) for task_id in environment.task_ids()],
+        lane = Lane(
             environment=environment,
             agent=agent(pool.caller("agent", "m")),
             callbacks=CallbackList(callbacks),
             limits=limits,
             pool=pool,
+        )
+        Stream(
+            schedule=schedule or [Trial(task_id) for task_id in environment.task_ids()],
             store=store,
+            lane=lambda: lane,
+            metric=environment.calculate_metric,
             on_divergence=on_divergence,
         ).run()
     return RunReader(folder)

@@ -39,7 +39,11 @@ class Fragile(Callback):
         self._file = breaks_on
 
     def on_agent_inference(self, ctx: CallbackContext) -> None:
-        if self._file.exists() and ctx.session.reply == self._file.read_text():
+        if (
+            self._file.exists()
+            and ctx.session.reply is not None
+            and ctx.session.reply.text == self._file.read_text()
+        ):
             raise KeyError("a bug")
 
 

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perdure.core.errors import Divergence, ModelError, ModelUnavailable, PluginNotFound, UsageError
-from perdure.core.model import LanguageModel, ModelHandle, ModelPool, ModelSpec, Outcome, request_digest
+from perdure.core.model import LanguageModel, ModelHandle, ModelPool, ModelSpec, Outcome
+from perdure.core.request_digest import request_digest
 from perdure.core.types import (
     JSON,
     Completion,

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from perdure.core.agent import ContextView, ModelAgent
 from perdure.core.errors import ModelError, ModelUnavailable, RunFolderError
-from perdure.core.model import LanguageModel, all_outcomes, request_digest, request_options
+from perdure.core.model import LanguageModel, all_outcomes
+from perdure.core.request_digest import request_digest, request_options
 from perdure.core.types import Completion, Draw, Message, Reply, Request, Sampling, Usage
 from perdure.models.recorded import MODEL, RecordedModel, recorded_request
 from perdure.models.scripted import Given

@@ -27,6 +27,9 @@ def run(
     tasks: Annotated[str | None, typer.Option(metavar="IDS", help="Only these tasks: `0,7,12`.")] = None,
     repeat: Annotated[int | None, typer.Option(min=1, help="Play the whole schedule N times.")] = None,
     out: Annotated[Path | None, typer.Option(help="Run folder [default: runs/NAME-HASH].")] = None,
+    max_parallel: Annotated[
+        int | None, typer.Option(min=1, help="Play N sessions side by side [default: as many as is safe].")
+    ] = None,
     cache: Annotated[bool, typer.Option("--cache", help="Reuse stored replies of models.")] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Estimate tokens and cost; ask no model.")
@@ -57,7 +60,7 @@ def run(
 
     restart = _restart(restart_task)
     watchers = [] if quiet or dry_run else ["progress"]
-    loaded = load_config(config, sets, values=_values(limit, tasks, repeat, out, cache=cache))
+    loaded = load_config(config, sets, values=_values(limit, tasks, repeat, out, max_parallel, cache=cache))
     with Experiment(
         loaded, base=config.resolve().parent, watchers=watchers, accept_version=accept_version
     ) as experiment:
@@ -72,7 +75,13 @@ def run(
 
 
 def _values(
-    limit: int | None, tasks: str | None, repeat: int | None, out: Path | None, *, cache: bool
+    limit: int | None,
+    tasks: str | None,
+    repeat: int | None,
+    out: Path | None,
+    max_parallel: int | None,
+    *,
+    cache: bool,
 ) -> dict[str, JSON]:
     """The options that are short for keys."""
     given: dict[str, JSON] = {
@@ -80,6 +89,7 @@ def _values(
         "execution.repeat": repeat,
         "tasks": None if tasks is None else [task.strip() for task in tasks.split(",")],
         "execution.out": None if out is None else str(out),
+        "execution.max_parallel": max_parallel,
         "execution.cache": cache or None,
     }
     return {key: value for key, value in given.items() if value is not None}

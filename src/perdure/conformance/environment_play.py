@@ -18,8 +18,9 @@ from perdure.core.model import ModelPool
 from perdure.core.session import SessionRecord
 from perdure.core.types import Trial
 from perdure.core.world import World
-from perdure.experiment.lanes import Lane
+from perdure.experiment.lane import Lane
 from perdure.experiment.scripted_agents import DoNothing
+from perdure.experiment.stream import Stream
 from perdure.storage.run_store import RunStore
 
 _CHUNK = 10
@@ -119,14 +120,19 @@ def play(
         tempfile.TemporaryDirectory(prefix="perdure-check-") as scratch,
         closing(RunStore(Path(scratch), fsync=False)) as store,
     ):
-        Lane(
-            schedule=[Trial(task) for task in tasks or subject.tasks],
-            environment=subject.environment,
+        environment = subject.environment
+        lane = Lane(
+            environment=environment,
             agent=agent,
             callbacks=CallbackList(),
             limits=limits,
             pool=ModelPool({}, _no_model),
+        )
+        Stream(
+            schedule=[Trial(task) for task in tasks or subject.tasks],
             store=store,
+            lane=lambda: lane,
+            metric=environment.calculate_metric,
             normalise=subject.world.normalise,
         ).run()
         if actions is not None:

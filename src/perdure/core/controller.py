@@ -92,6 +92,7 @@ class Controller:
         action = self._absorb(session)
         if action is None:
             return
+        self._log.proceed()
         observation = self._log.observe(self._interact(action))
         session.observe(action, observation)
         self._callbacks.fire("on_environment_interact", ctx)

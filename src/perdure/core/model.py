@@ -11,13 +11,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from hashlib import blake2b
 from json import dumps
 from threading import Lock
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from perdure.core.errors import ModelError, PluginNotFound, UsageError
 from perdure.core.reply_cleaning import clean_completion
+from perdure.core.request_digest import drawn_digest, question_digest
 from perdure.core.types import JSON, Completion, Draw, Message, Request, Sampling, TokenCount, Usage
 
 __all__ = [
@@ -32,7 +32,6 @@ __all__ = [
     "Request",
     "ResponseStore",
     "Sampling",
-    "request_digest",
 ]
 
 Outcome: TypeAlias = Completion | ModelError
@@ -107,42 +106,6 @@ class ModelSpec:
     def key(self) -> str:
         """Canonical JSON of what is asked for; equal for equal specs."""
         return dumps([self.provider, self.parameters], sort_keys=True, default=str)
-
-
-def request_options(request: Request) -> str:
-    """Everything of a request but its messages and its draw, as canonical JSON."""
-    return dumps(
-        {
-            "schema": request.schema,
-            "tools": list(request.tools) if request.tools is not None else None,
-            "logprobs": request.logprobs,
-            "sampling": vars(request.sampling),
-        },
-        sort_keys=True,
-        separators=(",", ":"),
-    )
-
-
-def request_digest(request: Request, model: str = "") -> str:
-    """Content address of a request to one model, 32 hex digits; O(messages), each text hashed once."""
-    return _drawn_digest(_question_digest(request, model), request.draw)
-
-
-def _question_digest(request: Request, model: str) -> str:
-    """Content address of what is asked, whichever draw it is."""
-    parts = [model, request_options(request)]
-    for message in request.messages:
-        parts.append(message.role if message.is_text else f"{message.role} in parts")
-        parts.append(message.digest)
-    return _digest(*parts)
-
-
-def _drawn_digest(question: str, draw: Draw) -> str:
-    return _digest(question, str(draw.repeat), str(draw.turn), str(draw.draw))
-
-
-def _digest(*parts: str) -> str:
-    return blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -241,6 +204,7 @@ class _Shared:
     identities: dict[str, str] = field(default_factory=dict)
     instances: dict[str, LanguageModel] = field(default_factory=dict)
     usage: Usage = field(default_factory=Usage)
+    handed_out: set[str] = field(default_factory=set)
     building: Lock = field(default_factory=Lock)
     metering: Lock = field(default_factory=Lock)
 
@@ -287,7 +251,13 @@ class ModelPool:
         """A handle for one caller. Raises PluginNotFound for an unknown model name."""
         if model not in self._shared.specs:
             raise PluginNotFound("model", model, self._shared.specs)
+        self._shared.handed_out.add(model)
         return ModelHandle(self, caller, model)
+
+    @property
+    def asked(self) -> dict[str, LanguageModel]:
+        """The models that somebody has a handle for, by name."""
+        return {name: self.get(name) for name in sorted(self._shared.handed_out)}
 
     def get(self, name: str) -> LanguageModel:
         """The shared instance behind a name."""
@@ -379,11 +349,11 @@ class _Draws:
             self._turn = turn
             self._asked.clear()
         for request in requests:
-            question = _question_digest(request, model)
+            question = question_digest(request, model)
             number = self._asked.get((caller, question), 0)
             self._asked[caller, question] = number + 1
             draw = Draw(recorder.repeat, recorder.turn, number)
-            yield replace(request, draw=draw), _drawn_digest(question, draw)
+            yield replace(request, draw=draw), drawn_digest(question, draw)
 
 
 class _Unrecorded:

@@ -87,6 +87,9 @@ class TaskLog(CallRecorder, Protocol):
     def seconds(self) -> float:
         """Time spent on this task, that before an interruption included."""
 
+    def proceed(self) -> None:
+        """Called before each action: may raise to stop the task here, resumable."""
+
     def open(self, opening: Opening) -> Opening:
         """Keep how the task opened, or give the recorded opening that this one equals. Raises Divergence."""
 

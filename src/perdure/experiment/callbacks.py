@@ -32,6 +32,11 @@ class CallbackPart:
         return bool(self.plugin.target.reach == "watch")
 
     @property
+    def reaches(self) -> bool:
+        """Whether it has a memory over sessions, or says no less."""
+        return bool(self.plugin.target.reach == "stream")
+
+    @property
     def learns(self) -> bool:
         """Whether there is a memory to freeze."""
         return bool(self.plugin.target.reach == "stream" and self.plugin.target.learns)
@@ -72,4 +77,18 @@ def frozen_callbacks(
     others = [part for part in parts if not part.learns and (watch or not part.watches)]
     return FrozenCallbacks(
         lambda: build(learning), others=build(others), labels=[part.label for part in parts], **state
+    )
+
+
+def block_callbacks(
+    parts: Sequence[CallbackPart], build: Callable[[Iterable[CallbackPart]], list[Callback]]
+) -> FrozenCallbacks:
+    """Those that reach over the stream meet the memory of their block's beginning, and learn from it on."""
+    reaching = [part for part in parts if part.reaches]
+    others = [part for part in parts if not part.reaches]
+    return FrozenCallbacks(
+        lambda: build(reaching),
+        others=build(others),
+        labels=[part.label for part in parts],
+        learning=True,
     )

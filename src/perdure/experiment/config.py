@@ -10,7 +10,7 @@ from hashlib import sha256
 from json import dumps
 from math import isfinite
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
@@ -121,6 +121,8 @@ class ExecutionSection(_Section):
     on_divergence: Literal["restart", "keep"] = "restart"
     cache: bool = False
     fsync: bool = True
+    max_parallel: Annotated[int, Field(ge=1, le=4096)] | Literal["auto"] = "auto"
+    """Lanes: sessions played side by side."""
 
 
 class RunConfig(_Section):
@@ -140,6 +142,8 @@ class RunConfig(_Section):
     order: Order = "given"
     stateless: bool = False
     """The control: the same tasks, with callbacks that remember nothing of earlier ones."""
+    memory_block: int | None = Field(default=None, ge=1)
+    """Memory is frozen for so many sessions, whose deltas are then folded: mini-batches for learners."""
     probes: ProbesSection | None = None
     execution: ExecutionSection = ExecutionSection()
 

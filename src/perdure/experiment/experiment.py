@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from functools import cached_property
 from pathlib import Path
+from threading import Lock, RLock
 from typing import Any, Literal
 
-from perdure.core.agent import Agent, ModelAgent
-from perdure.core.callback import Callback, CallbackList
-from perdure.core.controller import Limits
-from perdure.core.environment import Environment
+from perdure.core.agent import Agent
+from perdure.core.callback import Callback, CallbackList, label_of
 from perdure.core.errors import ConfigError, Divergence
-from perdure.core.types import JSON, Sampling, Trial
-from perdure.experiment.callbacks import CallbackPart, callback_parts, frozen_callbacks
+from perdure.core.types import JSON, Trial
+from perdure.experiment.blocks import Blocks
+from perdure.experiment.callbacks import CallbackPart, block_callbacks, callback_parts, frozen_callbacks
 from perdure.experiment.config import RunConfig, config_hash
 from perdure.experiment.kept_files import KeptFiles
-from perdure.experiment.lanes import Lane
+from perdure.experiment.lane import Lane
+from perdure.experiment.parallelism import Parallelism, parallelism
+from perdure.experiment.parts import Parts
 from perdure.experiment.plugins import Plugins
 from perdure.experiment.probes import (
     check_probes_taken,
@@ -26,10 +28,10 @@ from perdure.experiment.probes import (
     probe_folder,
     probe_positions,
 )
-from perdure.experiment.registry import resolve_path
 from perdure.experiment.run_folder import Description, RunFolder, default_folder, pending_sessions
 from perdure.experiment.schedule import make_schedule, probed_tasks
-from perdure.experiment.scripted_agents import DoNothing, FixedResponse
+from perdure.experiment.shared_watcher import SharedWatcher
+from perdure.experiment.stream import Stream
 from perdure.experiment.surroundings import record_surroundings, resolve_config
 from perdure.storage.run_store import RunStore
 
@@ -57,10 +59,12 @@ class Experiment:
         self._watchers = list(watchers)
         self.accept_version = accept_version
         self._plugins = Plugins(config, self.base)
-        self.pool = self._plugins.pool
-        self.world = self._plugins.world
-        self.limits = self._limits()
-        self.environment = self._build_environment()
+        self._parts = Parts(self._plugins)
+        self.pool = self._parts.pool
+        self.world = self._parts.world
+        self.limits = self._parts.limits
+        self._building = Lock()
+        self.environment = self._parts.environment()
         try:
             self.schedule = make_schedule(self.environment, config, self._skills)
             self.probe_positions = probe_positions(config.probes, len(self.schedule))
@@ -89,7 +93,7 @@ class Experiment:
                 except Divergence:
                     restart = ()
                     self.environment.release()
-                    self.environment = self._build_environment()
+                    self.environment = self._parts.environment()
 
     @cached_property
     def identity(self) -> dict[str, JSON]:
@@ -103,50 +107,12 @@ class Experiment:
         return Path(out) if out else default_folder(self.config.name, config_hash(self.identity))
 
     def agent(self) -> Agent:
-        """A fresh agent as configured."""
-        section = self.config.agent
-        if section.kind == "oracle":
-            if self.world.oracle is None:
-                raise ConfigError(f"environment {self.config.environment.name!r} has no oracle")
-            return self.world.oracle(self.environment)
-        if section.kind == "do_nothing":
-            return DoNothing(self.world.do_nothing)
-        if section.kind == "fixed_response":
-            if section.run is None:
-                raise ConfigError("agent.run: missing; it names the run folder whose replies are replayed")
-            return FixedResponse(resolve_path(section.run, self.base))
-        sampling = Sampling(**{**section.sampling.model_dump(), "stop": tuple(section.sampling.stop)})
-        strategy = self._plugins.construct(
-            self._plugins.load("strategy", section.strategy.name),
-            section.strategy.parameters,
-            "agent.strategy",
-            {"model": self._plugins.handle("strategy", section.model), **self._strategy_offers()},
-            {"world": self.world},
-            caller="strategy",
-        )
-        support = self.world.state(self.environment) if self.world.state is not None else None
-        return ModelAgent(
-            self._plugins.handle("agent", section.model),
-            strategy,
-            instructions=self.environment.instructions,
-            sampling=sampling,
-            seed=self.config.seed,
-            retries=self._retries(),
-            read_action=self.environment.read_action,
-            no_op=support.no_op if support is not None else None,
-        )
-
-    def _retries(self) -> int:
-        """As configured; else none where the strategy or the environment is as published, else two."""
-        section = self.config.agent
-        if section.retries is not None:
-            return section.retries
-        published = (section.strategy.parameters, self.config.environment.parameters)
-        return 0 if any(parameters.get("compat") == "paper" for parameters in published) else 2
+        """A fresh agent as configured, for `environment`."""
+        return self._parts.agent(self.environment)
 
     def callbacks(self) -> list[Callback]:
         """Fresh callbacks as configured, in order."""
-        return self._made(self._callback_parts())
+        return self._parts.callbacks(self._callback_parts, self._facts)
 
     def normalise(self, observation: str) -> str:
         """An observation without what legitimately differs between two runs."""
@@ -154,9 +120,10 @@ class Experiment:
 
     def check(self) -> None:
         """Build what a run builds first. Raises UsageError where the configuration does not allow it."""
-        with closing(self._callbacks()):
-            self.agent()
+        self.agent()
+        self.callbacks()
         self._build_agent_model()
+        self.parallelism()
 
     @property
     def pending(self) -> int:
@@ -178,53 +145,111 @@ class Experiment:
         if self.config.agent.kind == "model" and self.pending:
             self.pool.get(self.config.agent.model)
 
+    def parallelism(self) -> Parallelism:
+        """How many lanes the run has. Raises ConfigError for a number that would change its results."""
+        parts = self._callback_parts
+        reaching = [part.label for part in parts if part.reaches and not self._is_frozen(part)]
+        return parallelism(
+            self.config.execution.max_parallel,
+            world=self.world,
+            environment=self.environment,
+            models=self.pool.asked,
+            streams=reaching,
+            block=None if self.config.stateless else self.config.memory_block,
+        )
+
     def _attempt(self, restart: Collection[int] | Literal["all"]) -> Mapping[str, JSON]:
-        callbacks, agent = self._callbacks(), self.agent()
-        self._build_agent_model()
+        self.check()
+        lanes = self.parallelism().lanes
         with ExitStack() as stack:
-            stack.callback(self._detach)
-            stack.callback(callbacks.close)
+            watchers = self._watch(stack)
             folder = stack.enter_context(self._open(self.folder, self.identity, len(self.schedule)))
             finished = folder.metrics
             self.was_finished = finished is not None
             if folder.pending:
                 record_surroundings(self.folder, self.config, self.base)
             store = stack.enter_context(self._store(self.folder))
-            lane = self._lane(self.schedule, agent, callbacks, store, frozen=self.config.stateless)
+            build = self._callback_builder(watchers)
+            blocks = self._blocks() if self.config.memory_block and not self.config.stateless else None
+            stream = self._stream(self.schedule, store, build, lanes, blocks, frozen=self.config.stateless)
+            stack.callback(stream.close)
             if restart:
-                lane.restart(None if restart == "all" else restart)
-            lane.restore()
+                stream.restart(None if restart == "all" else restart)
+            stream.restore()
             check_probes_taken(self.folder, self.probe_positions, len(store.past), len(self._probed))
             for position in self.probe_positions:
-                lane.play(position)
-                self._probe(position, store)
-            lane.play(len(self.schedule))
-            return lane.finish() if finished is None else finished
+                stream.play(position)
+                self._probe(position, store, lanes)
+            stream.play(len(self.schedule))
+            return stream.finish() if finished is None else finished
 
-    def _probe(self, position: int, stream: RunStore) -> None:
+    def _probe(self, position: int, stream: RunStore, lanes: int) -> None:
         """All tasks with the memory that the stream has here; a finished one is not played again."""
         if is_probe_finished(self.folder, position, len(self._probed)):
             return
         snapshot, deltas = stream.state()
-        frozen = frozen_callbacks(
-            self._callback_parts(),
-            self._made,
-            watch=False,
-            past=stream.past,
-            states=snapshot.callbacks,
-            deltas=deltas,
-        )
+
+        def build(parts: Parts) -> CallbackList:
+            return frozen_callbacks(
+                self._callback_parts,
+                lambda chosen: parts.callbacks(chosen, self._facts),
+                watch=False,
+                past=stream.past,
+                states=snapshot.callbacks,
+                deltas=deltas,
+            )
+
         folder = probe_folder(self.folder, position)
         identity = {**self.identity, "probe": position}
         with (
-            closing(frozen),
             self._open(folder, identity, len(self._probed)),
             self._store(folder) as store,
+            closing(self._stream(self._probed, store, build, lanes, None, frozen=True)) as probe,
         ):
-            lane = self._lane(self._probed, self.agent(), frozen, store, frozen=True)
-            lane.restore()
-            lane.play(len(self._probed))
-            lane.finish()
+            if snapshot.history_items is not None:
+                probe.begin_with(snapshot.history_items)
+            probe.run()
+
+    def _watch(self, stack: ExitStack) -> list[Callback]:
+        """The run's watchers, shared by its lanes; they are closed with `stack`."""
+        lock = RLock()
+        watchers = self._parts.callbacks([p for p in self._callback_parts if p.watches], self._facts)
+        for watcher in watchers:
+            stack.callback(watcher.close)
+        return [SharedWatcher(watcher, lock) for watcher in watchers]
+
+    def _callback_builder(self, watchers: Sequence[Callback]) -> Callable[[Parts], CallbackList]:
+        """Builds the callbacks of a lane."""
+        shared = {label_of(watcher): watcher for watcher in watchers}
+
+        def make(parts: Parts, chosen: Iterable[CallbackPart]) -> list[Callback]:
+            made = []
+            for part in chosen:
+                watcher = shared.get(part.label)
+                made += [watcher] if watcher is not None else parts.callbacks([part], self._facts)
+            return made
+
+        def build(parts: Parts) -> CallbackList:
+            chosen = self._callback_parts
+            if self.config.stateless:
+                return frozen_callbacks(chosen, lambda some: make(parts, some))
+            if self.config.memory_block:
+                return block_callbacks(chosen, lambda some: make(parts, some))
+            return CallbackList(make(parts, chosen))
+
+        return build
+
+    def _blocks(self) -> Blocks:
+        assert self.config.memory_block is not None
+        reaching = [part for part in self._callback_parts if part.reaches]
+        return Blocks(
+            self.config.memory_block,
+            lambda: CallbackList(self._parts.callbacks(reaching, self._facts)),
+            self.environment.history_factory.items(),
+        )
+
+    def _is_frozen(self, part: CallbackPart) -> bool:
+        return self.config.stateless and part.learns
 
     def _open(self, folder: Path, identity: Mapping[str, JSON], planned: int) -> RunFolder:
         kept = self._plugins.kept()
@@ -246,83 +271,55 @@ class Experiment:
             )
         )
 
-    def _lane(
+    def _stream(
         self,
         schedule: Sequence[Trial],
-        agent: Agent,
-        callbacks: CallbackList,
         store: RunStore,
+        callbacks: Callable[[Parts], CallbackList],
+        lanes: int,
+        blocks: Blocks | None,
         *,
         frozen: bool,
-    ) -> Lane:
-        return Lane(
+    ) -> Stream:
+        return Stream(
             schedule=schedule,
-            environment=self.environment,
-            agent=agent,
-            callbacks=callbacks,
-            limits=self.limits,
-            pool=self.pool,
             store=store,
+            lane=lambda: self._lane(callbacks, alone=lanes == 1),
+            metric=self.environment.calculate_metric,
+            lanes=lanes,
+            blocks=blocks,
             on_divergence=self.config.execution.on_divergence,
             normalise=self.world.normalise,
-            reply_form=self.world.reply_form(self.environment),
             frozen=frozen,
         )
 
-    def _detach(self) -> None:
-        """The pool outlives an attempt; what it knows of it does not."""
-        self.pool.recorder = None
+    def _lane(self, callbacks: Callable[[Parts], CallbackList], *, alone: bool) -> Lane:
+        """A lane with parts of its own; one that is alone plays in the environment that described the run."""
+        with self._building, ExitStack() as stack:
+            parts = self._parts.lane()
+            environment = self.environment if alone else parts.environment()
+            if not alone:
+                stack.callback(environment.release)
+            listening = callbacks(parts)
+            stack.callback(listening.close)
+            return Lane(
+                environment=environment,
+                agent=parts.agent(environment),
+                callbacks=listening,
+                limits=parts.limits,
+                pool=parts.pool,
+                reply_form=self.world.reply_form(environment),
+                close=stack.pop_all().close,
+            )
 
-    def _limits(self) -> Limits:
-        section = self.config.limits
-        interactions = section.max_interactions or self.world.max_interactions
-        return Limits(
-            max_interactions=interactions,
-            max_turns=section.max_turns or 4 * interactions,
-            max_seconds=section.max_seconds,
-            ask_beyond_limit=section.ask_beyond_limit,
-        )
-
-    def _build_environment(self) -> Environment:
-        section = self.config.environment
-        environment: Environment = self._plugins.construct(
-            self._plugins.load("environment", section.name),
-            section.parameters,
-            "environment",
-            {"seed": self.config.seed},
-            {"max_interactions": self.limits.max_interactions},
-            caller="environment",
-        )
-        return environment
-
-    def _strategy_offers(self) -> dict[str, Any]:
-        """What the world has for strategies that keep a state or read actions."""
-        if self.world.state is None:
-            form = self.world.reply_form(self.environment)
-            return {"action_form": f"written as an action of this form:\n{form}"}
-        support = self.world.state(self.environment)
-        return {
-            "state_schema": support.schema,
-            "action_pattern": support.action_pattern,
-            "action_form": support.action_form,
-        }
-
-    def _callbacks(self) -> CallbackList:
-        if self.config.stateless:
-            return frozen_callbacks(self._callback_parts(), self._made)
-        return CallbackList(self._made(self._callback_parts()))
-
+    @cached_property
     def _callback_parts(self) -> list[CallbackPart]:
         return callback_parts(self.config.callbacks, self._watchers, self._plugins.load)
 
-    def _made(self, parts: Iterable[CallbackPart]) -> list[Callback]:
-        facts = {
-            "total": len(self.schedule),
-            "folder": self.folder,
-            "pool": self.pool,
-            "world": self.world,
-        }
-        return [part.build(self._plugins, {"seed": self.config.seed}, facts) for part in parts]
+    @property
+    def _facts(self) -> dict[str, Any]:
+        """What callbacks may ask of the run."""
+        return {"total": len(self.schedule), "folder": self.folder}
 
     def _skills(self) -> Mapping[str, Sequence[str]]:
         """Skills by task. Raises ConfigError where the world does not know them."""

@@ -15,8 +15,9 @@ class FrozenCallbacks(CallbackList):
     """Builds the callbacks that learn anew for each session, from one state and one past.
 
     They help the agent as ever, but neither see `on_environment_complete` (where they would learn, and spend
-    tokens on it) nor are asked for a delta. `others` are plain callbacks that see everything. Handlers run in
-    the order of `labels`, where it names them.
+    tokens on it) nor are asked for a delta, unless `learning`: then they do, and the next session does not
+    know it yet. `others` are plain callbacks that see everything. Handlers run in the order of `labels`,
+    where it names them.
     """
 
     def __init__(
@@ -25,6 +26,7 @@ class FrozenCallbacks(CallbackList):
         *,
         others: Iterable[Callback] = (),
         labels: Iterable[str] = (),
+        learning: bool = False,
         past: PastSessions | None = None,
         states: Mapping[str, JSON] | None = None,
         deltas: Sequence[Mapping[str, JSON]] = (),
@@ -32,10 +34,17 @@ class FrozenCallbacks(CallbackList):
         super().__init__(others)
         self._build = build
         self._order = {label: place for place, label in enumerate(labels)}
-        self._past = past if past is not None else NoPastSessions()
-        # As text: a callback may keep and change what it is given.
-        self._state = json.dumps([states or {}, list(deltas)])
+        self._learning = learning
         self._memory = CallbackList()
+        self.meet(past if past is not None else NoPastSessions(), states or {}, deltas)
+
+    def meet(
+        self, past: PastSessions, states: Mapping[str, JSON], deltas: Sequence[Mapping[str, JSON]] = ()
+    ) -> None:
+        """The state and the past that sessions meet from here on."""
+        self._past = past
+        # As text: a callback may keep and change what it is given.
+        self._state = json.dumps([states, list(deltas)])
 
     def fire(self, event: str, ctx: CallbackContext) -> None:
         """Everybody in order; those that learn in the frozen state and with the frozen past."""
@@ -46,8 +55,15 @@ class FrozenCallbacks(CallbackList):
         for label in sorted(everybody, key=lambda label: self._order.get(label, 0)):
             if label not in learning:
                 self.fire_one(label, event, ctx)
-            elif event != "on_environment_complete":
+            elif self._learning or event != "on_environment_complete":
                 self._memory.fire_one(label, event, replace(ctx, past_sessions=self._past))
+
+    def save(self, ctx: CallbackContext) -> dict[str, JSON]:
+        """Deltas of everybody who may learn."""
+        saved = super().save(ctx)
+        if self._learning:
+            saved |= self._memory.save(replace(ctx, past_sessions=self._past))
+        return saved
 
     def close(self) -> None:
         """Close everybody."""

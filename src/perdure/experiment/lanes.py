@@ -1,160 +1,138 @@
-"""Hands out the trials of a schedule and commits what was played, in order: task order is the experiment."""
+"""Many lanes at once: hands out places of a schedule to threads, gives back what is finished, in order."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from threading import Condition, Thread
 
-from perdure.core.agent import Agent
-from perdure.core.callback import CallbackList
-from perdure.core.controller import Controller, Limits
-from perdure.core.environment import Environment
-from perdure.core.errors import Divergence, InfrastructureError, RunFolderError
-from perdure.core.model import ModelPool
+from perdure.core.errors import Divergence, InfrastructureError
 from perdure.core.recording import FinishedTask
-from perdure.core.types import JSON, Trial
-from perdure.storage.call_log import CallLog, OnDivergence
-from perdure.storage.run_store import RunStore
-from perdure.storage.snapshots import Snapshot
+from perdure.experiment.lane import Lane
+
+AHEAD = 8
+"""How many places a lane, at most, are handed out beyond the oldest one that is not committed."""
 
 
-class Lane:
-    """An environment, an agent and callbacks, playing one trial after the other into a run folder.
+class LaneStopped(InfrastructureError):
+    """Another lane failed, or the user interrupted: this one stops before its next call or action."""
 
-    `frozen`: every session meets the history factory as it is now, and leaves nothing of it to the next.
+
+class Lanes:
+    """Threads that each build a lane when they first need it, use it, and free it.
+
+    `play(lane, index)` plays one place; a lane that diverges is built anew and plays that place again. After
+    the first failure nothing more is handed out.
     """
 
     def __init__(
         self,
-        *,
-        schedule: Sequence[Trial],
-        environment: Environment,
-        agent: Agent,
-        callbacks: CallbackList,
-        limits: Limits,
-        pool: ModelPool,
-        store: RunStore,
-        on_divergence: OnDivergence = "restart",
-        normalise: Callable[[str], str] = lambda text: text,
-        reply_form: str = "",
-        frozen: bool = False,
+        places: range,
+        count: int,
+        build: Callable[[], Lane],
+        play: Callable[[Lane, int], FinishedTask],
     ) -> None:
-        self._schedule = schedule
-        self._environment = environment
-        self._controller = Controller(
-            environment=environment,
-            agent=agent,
-            callbacks=callbacks,
-            limits=limits,
-            reply_form=reply_form,
-        )
-        self._callbacks = callbacks
-        self._pool = pool
-        self._store = store
-        self._on_divergence = on_divergence
-        self._normalise = normalise
-        self._frozen_items = environment.history_factory.items() if frozen else None
-        self._edited = False
+        self._build = build
+        self._play = play
+        self._window = AHEAD * count
+        self._condition = Condition()
+        self._next = self._committed = places.start
+        self._end = self._gate = places.stop
+        self._done: dict[int, FinishedTask] = {}
+        self._failures: dict[int, BaseException] = {}
+        self._stopping = False
+        self._threads = [
+            Thread(target=self._work, name=f"lane-{number}", daemon=True)
+            for number in range(min(count, len(places)))
+        ]
+        self._running = len(self._threads)
 
-    def run(self) -> Mapping[str, JSON]:
-        """Restore what was committed, play the rest, return the environment's metrics."""
-        self.restore()
-        self.play(len(self._schedule))
-        return self.finish()
+    def finished(self, gate: Callable[[int], int] | None = None) -> Iterator[list[FinishedTask]]:
+        """What is finished and next in line, as it comes; the caller commits it before it asks on.
 
-    def restore(self) -> None:
-        """Take up what was committed; once, before the first `play`.
-
-        It must begin as the schedule does, and may be longer. Raises RunFolderError.
+        `gate(place)` says up to where may be handed out once everything before `place` is committed. Raises
+        the failure of the smallest place, after everything before it that was finished.
         """
-        past = self._store.past
-        for place, (done, trial) in enumerate(zip(past.committed.trials(), self._schedule, strict=False)):
-            task, repeat = done or (past.line(place)["task"], None)  # damage is told by reading it
-            if (task, repeat) != (trial.task_id, trial.repeat):
-                raise RunFolderError(
-                    f"session {place} of {str(self._store.folder)!r} is task {task!r}, "
-                    f"this schedule has {trial.task_id!r} there; give another --out"
-                )
-        if len(past):
-            snapshot, deltas = self._store.state()
-            self._callbacks.restore(snapshot.callbacks, deltas)
-            if snapshot.history_items is not None:
-                self._environment.history_factory.assign(snapshot.history_items)
-                self._edited = True
-            # The process may have died between a commit and the snapshot after it.
-            self._snapshot_if_due()
+        if gate is not None:
+            self._gate = gate(self._committed)
+        for thread in self._threads:
+            thread.start()
+        while self._committed < self._end:
+            with self._condition:
+                self._condition.wait_for(lambda: self._committed in self._done or not self._running)
+            tasks = self._in_line()
+            if not tasks:
+                break
+            yield tasks
+            if gate is not None and self._committed + len(tasks) == self._gate < self._end:
+                self._gate = gate(self._gate)
+            with self._condition:
+                self._committed += len(tasks)
+                self._condition.notify_all()
+        if self._failures:
+            raise self._failures[min(self._failures)]
 
-    def restart(self, wanted: Collection[int] | None) -> None:
-        """Take a fresh start of open tasks, by their place in the schedule; None: of all.
+    def stop(self) -> list[FinishedTask]:
+        """Hand out nothing more, await the answers under way; what is finished and next in line."""
+        self._stop()
+        for thread in self._threads:
+            if thread.ident is not None:
+                thread.join()
+        return self._in_line()
 
-        Raises RunFolderError for a task that is not open.
-        """
-        begun = {task.index for task in self._store.past.open_tasks() if task.index is not None}
-        begun = {index for index in begun if index < len(self._schedule)}
-        if wanted is not None and (unknown := sorted({*wanted} - begun)):
-            choices = ", ".join(map(str, sorted(begun))) or "none"
-            raise RunFolderError(f"task {unknown[0]} is not open; open tasks: {choices}")
-        for index in sorted(begun if wanted is None else wanted):
-            with closing(self._log(index)) as log:
-                log.restart()
+    def check(self) -> None:
+        """Called before each call and action of a lane. Raises LaneStopped."""
+        if self._stopping:
+            raise LaneStopped("the run is stopping")
 
-    def play(self, until: int) -> None:
-        """Play on until so many sessions are committed."""
-        for index in range(len(self._store.past), until):
-            self._store.commit([self._play(index)])
-            self._snapshot_if_due()
+    def _stop(self) -> None:
+        with self._condition:
+            self._stopping = True
+            self._condition.notify_all()
 
-    def finish(self) -> Mapping[str, JSON]:
-        """The environment's metrics over every session that is not ignored, written beside them."""
-        counted = (record for record in self._store.past.records() if not record.ignored)
-        metrics = {"environment": dict(self._environment.calculate_metric(counted))}
-        self._store.write_metrics(metrics)
-        return metrics
+    def _in_line(self) -> list[FinishedTask]:
+        with self._condition:
+            tasks: list[FinishedTask] = []
+            while (place := self._committed + len(tasks)) in self._done:
+                tasks.append(self._done.pop(place))
+            return tasks
 
-    def _play(self, index: int) -> FinishedTask:
-        if self._frozen_items is not None:
-            self._environment.history_factory.assign(self._frozen_items)
-        with closing(self._log(index)) as log, _ending_well(log):
-            self._pool.recorder = log
-            finished = self._controller.play(index, self._schedule[index], log, self._store.past)
-        if self._frozen_items is not None:
-            self._environment.history_factory.assign(self._frozen_items)
-            return replace(finished, history_items=None)
-        self._edited = self._edited or finished.history_items is not None
-        return finished
+    def _work(self) -> None:
+        lane: Lane | None = None
+        try:
+            while (place := self._take()) is not None:
+                try:
+                    lane = lane or self._build()
+                    finished = self._play(lane, place)
+                except Divergence:
+                    if lane is not None:
+                        lane.close()
+                    lane = self._build()
+                    finished = self._play(lane, place)
+                with self._condition:
+                    self._done[place] = finished
+                    self._condition.notify_all()
+        except LaneStopped:
+            pass
+        except BaseException as error:  # noqa: BLE001 - raised again where the run waits
+            with self._condition:
+                self._failures[place if place is not None else self._end] = error
+            self._stop()
+        finally:
+            if lane is not None:
+                lane.close()
+            with self._condition:
+                self._running -= 1
+                self._condition.notify_all()
 
-    def _log(self, index: int) -> CallLog:
-        trial = self._schedule[index]
-        return self._store.log(index, trial, on_divergence=self._on_divergence, normalise=self._normalise)
+    def _take(self) -> int | None:
+        """The next place, once it may be handed out; None when there is none for this lane."""
+        with self._condition:
+            self._condition.wait_for(self._may_go_on)
+            if self._stopping or self._next >= self._end:
+                return None
+            self._next += 1
+            return self._next - 1
 
-    def _snapshot_if_due(self) -> None:
-        if self._store.snapshot_due:
-            items = self._environment.history_factory.items() if self._edited else None
-            snapshot = Snapshot(len(self._store.past), self._callbacks.snapshot(), items)
-            self._store.write_snapshot(snapshot)
-
-
-@contextmanager
-def _ending_well(log: CallLog) -> Iterator[None]:
-    """What stops a task leaves a log from which it can go on.
-
-    A plug-in that raised may be mended, or the world may be back: the next process serves the log. Where that
-    only leads to the same failure, the record is at fault, and the task starts again.
-    """
-    try:
-        yield
-    except Divergence:
-        log.restart(diverged=True)
-        raise
-    except (InfrastructureError, RunFolderError):
-        raise
-    except Exception as error:
-        if log.failed_here:
-            log.restart()
-            raise Divergence("what was recorded leads to the same failure; the task starts again") from error
-        log.fail(error)
-        error.add_note(
-            "answers so far are kept: run the same command again, or with --restart-task to ask anew"
-        )
-        raise
+    def _may_go_on(self) -> bool:
+        ahead = self._next - self._committed
+        return self._stopping or self._next >= self._end or (self._next < self._gate and ahead < self._window)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,12 @@ class Plugins:
         assert isinstance(environment, EnvironmentPlugin)
         self.world = environment.world
         self.pool = self._pool()
+
+    def lane(self) -> Plugins:
+        """The same plug-ins and models, asked through another lane's pool."""
+        other = copy(self)
+        other.pool = self.pool.lane()
+        return other
 
     def load(self, kind: Kind, name: str) -> Plugin:
         """A plug-in by name. Raises UsageError."""

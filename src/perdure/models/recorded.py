@@ -10,7 +10,8 @@ from pathlib import Path
 from threading import Lock
 
 from perdure.core.errors import ModelUnavailable, RunFolderError
-from perdure.core.model import Outcome, request_digest
+from perdure.core.model import Outcome
+from perdure.core.request_digest import request_digest
 from perdure.core.types import JSON, Message, Request, Sampling, TokenCount
 from perdure.models.token_estimate import estimate_messages
 from perdure.storage.records import RecordedCall

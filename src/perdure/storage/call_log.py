@@ -16,8 +16,9 @@ from typing import Literal, TypeAlias
 from perdure.core.environment import Opening
 from perdure.core.errors import Divergence
 from perdure.core.history import InteractionHistory
-from perdure.core.model import NumberedCall, Outcome, request_options
+from perdure.core.model import NumberedCall, Outcome
 from perdure.core.recording import Answered, Call, Charge, Times
+from perdure.core.request_digest import request_options
 from perdure.core.types import JSON, Message, Observation, Request
 from perdure.storage.call_lines import (
     LOG_VERSION,
@@ -49,11 +50,13 @@ class CallLog:
         *,
         on_divergence: OnDivergence = "restart",
         normalise: Callable[[str], str] = lambda text: text,
+        check: Callable[[], None] = lambda: None,
     ) -> None:
         self._path = path
         header = {"v": LOG_VERSION, **header}
         self._on_divergence = on_divergence
         self._normalise = normalise
+        self._check = check
         self._lock = RLock()
         self._content = self._left_behind(header)
         self._log = AppendLog(path)
@@ -79,6 +82,7 @@ class CallLog:
 
     def number(self, caller: str, model: str, request: Request, digest: str) -> NumberedCall:
         """Give a call its number, and its recorded answer where there is one. Raises Divergence."""
+        self.proceed()
         with self._lock:
             key = (caller, self._numbers.get(caller, 0))
             known = self._content.calls.get(key)
@@ -126,6 +130,10 @@ class CallLog:
             if following is None or following.after > self._observed:
                 return self._served_at
             return following.at
+
+    def proceed(self) -> None:
+        """Called before each call and action: may raise to stop the task here, resumable."""
+        self._check()
 
     def open(self, opening: Opening) -> Opening:
         """Keep how the task opened, or give the recorded opening that this one equals. Raises Divergence."""

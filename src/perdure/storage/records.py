@@ -8,9 +8,10 @@ from dataclasses import astuple, dataclass
 from json import dumps, loads
 from typing import TypeAlias, get_args
 
-from perdure.core.model import Outcome, request_options
+from perdure.core.model import Outcome
 from perdure.core.outcome_json import decode_outcome, encode_outcome
 from perdure.core.recording import Call, FinishedTask
+from perdure.core.request_digest import request_options
 from perdure.core.session import Interaction, PastSession, SessionRecord
 from perdure.core.types import (
     JSON,

@@ -14,6 +14,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from itertools import islice
 from pathlib import Path
 from threading import Lock
 
@@ -47,7 +48,7 @@ class RunStore:
     ) -> None:
         self.folder = folder
         self._identity = identity
-        self._snapshot_every = snapshot_every
+        self.snapshot_every = snapshot_every
         self._fsync = fsync
         self._lock = Lock()
         with ExitStack() as opened:
@@ -77,8 +78,12 @@ class RunStore:
         *,
         on_divergence: OnDivergence = "restart",
         normalise: Callable[[str], str] = lambda text: text,
+        check: Callable[[], None] = lambda: None,
     ) -> CallLog:
-        """The call log of the task at one place of the schedule, taken up where it was begun already."""
+        """The call log of the task at one place of the schedule, taken up where it was begun already.
+
+        `check` is called before each call and action, and may raise to stop the task there.
+        """
         header = {
             "index": index,
             "task": trial.task_id,
@@ -86,7 +91,7 @@ class RunStore:
             "identity": self._identity,
         }
         path = self.folder / CALLS_FOLDER / f"{index}.jsonl"
-        return CallLog(path, header, on_divergence=on_divergence, normalise=normalise)
+        return CallLog(path, header, on_divergence=on_divergence, normalise=normalise, check=check)
 
     def commit(self, tasks: Sequence[FinishedTask]) -> None:
         """Make finished tasks durable together: texts, then charges, then the append that is the commit.
@@ -115,19 +120,28 @@ class RunStore:
                 remove(self.folder / CALLS_FOLDER / f"{task.session.index}.jsonl")
             self._index.extend(map(seal, grown))
 
-    def state(self) -> tuple[Snapshot, list[dict[str, JSON]]]:
-        """The newest snapshot, its history items as they are now, and the callbacks' deltas after it."""
-        snapshot = self._snapshots.newest(len(self.past))
+    def state(self, until: int | None = None) -> tuple[Snapshot, list[dict[str, JSON]]]:
+        """The newest snapshot, its history items as they are then, and the callbacks' deltas after it.
+
+        `until`: as it was after so many sessions; None: after all of them.
+        """
+        tasks = len(self.past) if until is None else until
+        snapshot = self._snapshots.newest(tasks)
         items, deltas = snapshot.history_items, []
-        for line in self.past.lines(snapshot.tasks):
+        for line in islice(self.past.lines(snapshot.tasks), tasks - snapshot.tasks):
             deltas.append(line["callbacks"])
             items = edited if (edited := self.past.history_items(line)) is not None else items
         return Snapshot(snapshot.tasks, snapshot.callbacks, items), deltas
 
     @property
+    def until_snapshot(self) -> int:
+        """How many more sessions there are until a snapshot is due."""
+        return self.snapshot_every - len(self.past) % self.snapshot_every
+
+    @property
     def snapshot_due(self) -> bool:
         """Whether the full state should be written now."""
-        return len(self.past) % self._snapshot_every == 0
+        return len(self.past) % self.snapshot_every == 0
 
     def write_snapshot(self, snapshot: Snapshot) -> None:
         """Write the full state beside the commits."""

@@ -1,0 +1,115 @@
+"""Builds what one lane consists of, as the configuration says: an environment, an agent, callbacks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from perdure.core.agent import Agent, ModelAgent
+from perdure.core.callback import Callback
+from perdure.core.controller import Limits
+from perdure.core.environment import Environment
+from perdure.core.errors import ConfigError
+from perdure.core.types import Sampling
+from perdure.experiment.callbacks import CallbackPart
+from perdure.experiment.plugins import Plugins
+from perdure.experiment.registry import resolve_path
+from perdure.experiment.scripted_agents import DoNothing, FixedResponse
+
+
+class Parts:
+    """Builds parts whose models are asked through one lane's pool. `limits` are those of every task."""
+
+    def __init__(self, plugins: Plugins) -> None:
+        self.plugins = plugins
+        self.pool = plugins.pool
+        self.world = plugins.world
+        self._config = plugins.config
+        section = self._config.limits
+        interactions = section.max_interactions or self.world.max_interactions
+        self.limits = Limits(
+            max_interactions=interactions,
+            max_turns=section.max_turns or 4 * interactions,
+            max_seconds=section.max_seconds,
+            ask_beyond_limit=section.ask_beyond_limit,
+        )
+
+    def lane(self) -> Parts:
+        """The same for another lane."""
+        return Parts(self.plugins.lane())
+
+    def environment(self) -> Environment:
+        """A fresh environment. Raises UsageError, InfrastructureError."""
+        section = self._config.environment
+        environment: Environment = self.plugins.construct(
+            self.plugins.load("environment", section.name),
+            section.parameters,
+            "environment",
+            {"seed": self._config.seed},
+            {"max_interactions": self.limits.max_interactions},
+            caller="environment",
+        )
+        return environment
+
+    def agent(self, environment: Environment) -> Agent:
+        """A fresh agent for an environment. Raises UsageError."""
+        section = self._config.agent
+        if section.kind == "oracle":
+            if self.world.oracle is None:
+                raise ConfigError(f"environment {self._config.environment.name!r} has no oracle")
+            return self.world.oracle(environment)
+        if section.kind == "do_nothing":
+            return DoNothing(self.world.do_nothing)
+        if section.kind == "fixed_response":
+            if section.run is None:
+                raise ConfigError("agent.run: missing; it names the run folder whose replies are replayed")
+            return FixedResponse(resolve_path(section.run, self.plugins.base))
+        return self._model_agent(environment)
+
+    def callbacks(self, parts: Iterable[CallbackPart], facts: Mapping[str, Any]) -> list[Callback]:
+        """Fresh callbacks. Raises UsageError."""
+        given = {"pool": self.pool, "world": self.world, **facts}
+        return [part.build(self.plugins, {"seed": self._config.seed}, given) for part in parts]
+
+    def _model_agent(self, environment: Environment) -> ModelAgent:
+        section = self._config.agent
+        sampling = Sampling(**{**section.sampling.model_dump(), "stop": tuple(section.sampling.stop)})
+        strategy = self.plugins.construct(
+            self.plugins.load("strategy", section.strategy.name),
+            section.strategy.parameters,
+            "agent.strategy",
+            {"model": self.plugins.handle("strategy", section.model), **self._strategy_offers(environment)},
+            {"world": self.world},
+            caller="strategy",
+        )
+        support = self.world.state(environment) if self.world.state is not None else None
+        return ModelAgent(
+            self.plugins.handle("agent", section.model),
+            strategy,
+            instructions=environment.instructions,
+            sampling=sampling,
+            seed=self._config.seed,
+            retries=self._retries(),
+            read_action=environment.read_action,
+            no_op=support.no_op if support is not None else None,
+        )
+
+    def _retries(self) -> int:
+        """As configured; else none where the strategy or the environment is as published, else two."""
+        section = self._config.agent
+        if section.retries is not None:
+            return section.retries
+        published = (section.strategy.parameters, self._config.environment.parameters)
+        return 0 if any(parameters.get("compat") == "paper" for parameters in published) else 2
+
+    def _strategy_offers(self, environment: Environment) -> dict[str, Any]:
+        """What the world has for strategies that keep a state or read actions."""
+        if self.world.state is None:
+            form = self.world.reply_form(environment)
+            return {"action_form": f"written as an action of this form:\n{form}"}
+        support = self.world.state(environment)
+        return {
+            "state_schema": support.schema,
+            "action_pattern": support.action_pattern,
+            "action_form": support.action_form,
+        }
