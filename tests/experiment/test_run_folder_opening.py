@@ -17,6 +17,7 @@ from perdure.experiment.config import load_config
 from perdure.experiment.experiment import Experiment
 from perdure.experiment.run_folder import Description, RunFolder
 from perdure.reports.floors import floors_of, read_floors
+from tests.core.sealed import edit_config
 
 ORACLE: dict[str, Any] = {"environment": {"name": "counter", "tasks": 3}, "agent": {"kind": "oracle"}}
 
@@ -25,7 +26,6 @@ import time
 from dataclasses import replace
 from pathlib import Path
 from perdure.environments.counter import WORLD as COUNTER, CounterEnvironment
-from tests.core.sealed import edit_config
 
 HERE = Path(__file__).parent
 
