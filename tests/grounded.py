@@ -50,11 +50,11 @@ def read(knobs: Path) -> dict[str, Any]:
     return body
 
 
-def resolve_parameters(*, knobs: Path, ground: str = "auto") -> Mapping[str, str]:
+def resolve_parameters(*, knobs: Annotated[Path, Operational], ground: str = "auto") -> Mapping[str, str]:
     return {"ground": read(knobs)["auto"] if ground == "auto" else ground}
 
 
-def surroundings(*, knobs: Path, ground: str) -> Mapping[str, str]:
+def surroundings(*, knobs: Annotated[Path, Operational], ground: str) -> Mapping[str, str]:
     return {"ground": ground, "state": read(knobs)["state"]}
 
 

@@ -160,6 +160,19 @@ def parse_object(text: bytes | str) -> dict[str, JSON]:
     return found
 
 
+def seal_lines(text: str) -> str:
+    """A text with a last line, a comment in TOML, that checks what stands before it."""
+    return f'{text}# crc = "{_crc(text.encode("utf-8"))}"\n'
+
+
+def unseal_lines(content: bytes) -> str | None:
+    """The text that `seal_lines` got, or None for what is not as it was written."""
+    body = content[: content.rfind(b"# crc = ")]
+    if content != body + f'# crc = "{_crc(body)}"\n'.encode():
+        return None
+    return body.decode("utf-8", "replace")
+
+
 def read_sealed(path: Path) -> dict[str, JSON] | None:
     """A file that holds one sealed object, or None where there is none. Raises RunFolderError for damage."""
     try:
