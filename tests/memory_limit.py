@@ -6,6 +6,7 @@ too much is interrupted wherever it is; a child that holds most of it is killed.
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -21,6 +22,8 @@ import pytest
 _SECONDS = 0.2
 _PATIENCE = 50
 """Samples after which a test that does not give way ends the whole process."""
+_AGAIN = 10
+"""Samples after which it is interrupted once more."""
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _SIGNAL = signal.SIGUSR2
 
@@ -33,6 +36,7 @@ class MemoryLimit(threading.Thread):
         self.limit = limit
         self.test = ""
         self.breach = ""
+        self.reported = False
         self._over = 0
 
     def run(self) -> None:
@@ -46,16 +50,31 @@ class MemoryLimit(threading.Thread):
                 self._over = 0
                 continue
             self._over += 1
-            if self._over == 1 and signalled is not None:
-                mib = sum(held.values()) >> 20
-                self.breach = (
-                    f"{self.test} holds {mib:,} MiB; no test may hold more than {self.limit >> 20:,}"
-                )
-                _kill_the_largest_child(held)
-                signal.pthread_kill(signalled, _SIGNAL)
-            elif self._over > _PATIENCE:
+            if self._over > _PATIENCE:
                 os.write(2, f"\n{self.breach}, and it does not end\n".encode())
                 os._exit(70)
+            if self._over % _AGAIN == 1 and signalled is not None:
+                self.breach = self._told(held)
+                _kill_the_largest_child(held)
+                signal.pthread_kill(signalled, _SIGNAL)
+
+    def begin(self, test: str) -> None:
+        """From here on memory is this test's."""
+        self.breach, self.reported, self._over, self.test = "", False, 0, test
+
+    def end(self) -> None:
+        """Let go of what a failed test held: the interpreter keeps its frames for a debugger."""
+        self.test = ""
+        if self.breach:
+            for name in ("last_exc", "last_type", "last_value", "last_traceback"):
+                sys.__dict__.pop(name, None)
+            gc.collect()
+
+    def _told(self, held: dict[int, int]) -> str:
+        largest = max(held, key=lambda pid: held[pid])
+        mib, most, limit = sum(held.values()) >> 20, held[largest] >> 20, self.limit >> 20
+        holder = "itself" if largest == os.getpid() else _command(largest)
+        return f"{self.test} holds {mib:,} MiB ({holder}: {most:,}); no test may hold more than {limit:,}"
 
     def interrupt(self, number: int, frame: FrameType | None) -> None:
         """The handler of the signal: fails what the main thread is doing."""
@@ -72,7 +91,7 @@ def held_bytes(limit: int) -> dict[int, int]:
     processes = (os.getpid(), *_descendants(os.getpid()))
     held = {pid: _resident(pid) for pid in processes}
     if sum(held.values()) > limit:
-        held = {pid: _proportional(pid) or count for pid, count in held.items()}
+        held = {pid: _proportional(pid) or _resident(pid) for pid in processes}
     return held
 
 
@@ -103,6 +122,13 @@ def _proportional(pid: int) -> int:
     return 0
 
 
+def _command(pid: int) -> str:
+    with suppress(OSError):
+        words = Path("/proc", str(pid), "cmdline").read_bytes().split(b"\0")
+        return b" ".join(words).decode("utf-8", "replace")[:100]
+    return f"process {pid}"
+
+
 def _kill_the_largest_child(held: dict[int, int]) -> None:
     largest = max(held, key=lambda pid: held[pid])
     if largest != os.getpid():
@@ -130,18 +156,19 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """Say which test is running."""
     limit = item.config.stash[LIMIT]
-    limit.test, limit.breach = item.nodeid, ""
+    limit.begin(item.nodeid)
     try:
         return (yield)
     finally:
-        limit.test = ""
+        limit.end()
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """A test that swallowed the interruption has failed all the same."""
     report = yield
-    breach = item.config.stash[LIMIT].breach
-    if breach and report.passed:
-        report.outcome, report.longrepr = "failed", breach
+    limit = item.config.stash[LIMIT]
+    if limit.breach and report.passed and not limit.reported:
+        report.outcome, report.longrepr = "failed", limit.breach
+    limit.reported = limit.reported or report.failed
     return report

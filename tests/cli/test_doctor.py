@@ -20,9 +20,11 @@ from typing import Any
 
 import pytest
 
-from perdure.cli import machine, probe_processes
+from perdure.cli import machine, probe_processes, probes
 from perdure.cli.machine import Finding, Want
 from perdure.cli.probe_processes import Probed, run_probes
+from perdure.core.errors import EnvironmentUnavailable
+from perdure.core.installation import run_command
 from perdure.experiment import registry
 from tests.cli.conftest import Perdure
 
@@ -258,6 +260,30 @@ def test_a_probe_that_hangs_is_ended(server: Callable[[str], None]) -> None:
     assert (answer.works, answer.found, answer.seconds) == (False, "no answer within 3 s", 3)
     assert "doctor" in answer.remedy
     assert b"sleep\0003456\0" not in command_lines()
+
+
+@pytest.mark.parametrize(
+    ("message", "command"),
+    [
+        (
+            "ids are needed: 'newuidmap' is not installed; run: apt-get install uidmap",
+            "apt-get install uidmap",
+        ),
+        ("'ann' has no ids; run as root: usermod --add-subuids 1-2 ann", "usermod --add-subuids 1-2 ann"),
+        ("/usr/a is a mount; build a root with: perdure sandbox build debian", "sandbox build debian"),
+        ("it died", "see what was found"),
+    ],
+)
+def test_the_remedy_is_the_command_that_an_error_names(
+    monkeypatch: pytest.MonkeyPatch, message: str, command: str
+) -> None:
+    def fail() -> Probed:
+        raise EnvironmentUnavailable(message)
+
+    monkeypatch.setitem(probes.PROBES, "sandbox", fail)
+    answer = probes.probe("sandbox")
+    assert (answer.works, answer.found) == (False, message)
+    assert answer.remedy.removeprefix(f"{run_command()} ") == command
 
 
 def test_a_probe_that_crashes_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

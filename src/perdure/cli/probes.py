@@ -16,7 +16,7 @@ from pathlib import Path
 
 from perdure.cli.probe_processes import Probed
 from perdure.core.errors import MissingExtra, PerdureError
-from perdure.core.installation import add_packaged_model
+from perdure.core.installation import add_packaged_model, run_command
 
 _ENGINE_SECONDS = 2.0
 _COMMAND_SECONDS = 5.0
@@ -174,8 +174,8 @@ def _line(error: Exception) -> str:
 
 def _command_in(message: str) -> str:
     """The command that an error's last words name, as in `…; run as root: usermod …`."""
-    found = re.search(r"\brun(?: as root)?: (.+)$", message)
-    return found[1] if found is not None else "see what was found"
+    found = re.search(r"\b(?:run|run as root|with): (.+)$", message)
+    return re.sub(r"^perdure\b", run_command(), found[1]) if found is not None else "see what was found"
 
 
 def main() -> None:
