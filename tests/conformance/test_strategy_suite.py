@@ -9,7 +9,7 @@ import pytest
 from perdure.conformance.strategies import CHECKS, check_strategy
 from perdure.core.agent import Absorbed, ContextView
 from perdure.core.environment import Opening
-from perdure.core.types import Message, Observation
+from perdure.core.types import JSON, Message, Observation
 from perdure.strategies.full_history import FullHistory
 
 
@@ -27,6 +27,35 @@ class Impure(FullHistory):
         self._renderings += 1
         first, *rest = super().render(view)
         return [Message("system", f"{first.text} ({self._renderings})"), *rest]
+
+
+class Leaking(FullHistory):
+    """Keeps what it was last shown, for a summary that it writes later."""
+
+    def __init__(self) -> None:
+        self._shown = self._summary = ""
+
+    def render(self, view: ContextView) -> Sequence[Message]:
+        self._shown = view.instructions_block
+        first, *rest = super().render(view)
+        return [Message("system", first.text + self._summary), *rest]
+
+    def observe(self, observation: Observation) -> None:
+        self._summary = f" ({len(self._shown)})"
+
+
+class Counting(FullHistory):
+    """Its trace tells how often it was asked to render."""
+
+    def __init__(self) -> None:
+        self._renderings = 0
+
+    def render(self, view: ContextView) -> Sequence[Message]:
+        self._renderings += 1
+        return super().render(view)
+
+    def trace(self) -> JSON:
+        return self._renderings
 
 
 class Unlearned(FullHistory):
@@ -96,6 +125,8 @@ class Brittle(FullHistory):
 @pytest.mark.parametrize(
     ("build", "check"),
     [
+        (Leaking, "other views leave no trace"),
+        (Counting, "other views leave no trace"),
         (Impure, "render is pure"),
         (Unlearned, "first message is the instructions block"),
         (Lecturing, "only the first message is system"),

@@ -14,8 +14,8 @@ from perdure.models.scripted import ScriptedModel
 from perdure.storage.journal import Journal
 
 
-def ask(text: str, sample: int = 0) -> Request:
-    return Request((Message("user", text),), sample=sample)
+def ask(text: str, draw: int = 0) -> Request:
+    return Request((Message("user", text),), draw=(0, 0, draw))
 
 
 def echo(request: Request) -> Completion:
@@ -125,8 +125,8 @@ def test_a_cache_hit_asks_nobody_and_counts_no_tokens() -> None:
     pool = pool_with(model, Store())
     handle = pool.caller("agent", "m")
     handle.generate([ask("a")])
-    assert texts(handle.generate([ask("a"), ask("b"), ask("a", sample=1)])) == ["A", "B", "A"]
-    assert model.batches == [["a"], ["b", "a"]], "another sample is another draw"
+    assert texts(handle.generate([ask("a"), ask("b"), ask("a", draw=1)])) == ["A", "B", "A"]
+    assert model.batches == [["a"], ["b", "a"]], "another draw is another request"
     assert [charge.source for charge in pool.drain_charges()] == ["model", "cache", "model", "model"]
     assert pool.usage == Usage(30, 15, 12, 9)
 
@@ -231,7 +231,7 @@ requests = st.builds(
     schema=st.one_of(st.none(), st.just({"type": "object"})),
     logprobs=st.integers(0, 2),
     sampling=st.builds(Sampling, temperature=st.floats(0, 2), seed=st.one_of(st.none(), st.integers(0, 9))),
-    sample=st.integers(0, 2),
+    draw=st.tuples(st.integers(0, 2), st.just(1), st.integers(0, 2)),
 )
 
 

@@ -188,12 +188,12 @@ def test_repeats_are_other_samples_of_the_same_tasks(bench: Bench) -> None:
     assert all(digests[i][0] != digests[i + 3][0] for i in range(3))
 
 
-def test_greedy_repeats_differ_only_in_their_sample_index(bench: Bench) -> None:
+def test_greedy_repeats_differ_only_in_their_draw(bench: Bench) -> None:
     run = bench.run("execution.repeat=2", "environment.tasks=1")
     first, second = (next(iter(run.reader.calls(index))) for index in (0, 1))
     assert first.messages == second.messages
     options = [json.loads(call.options) for call in (first, second)]
-    assert [option.pop("sample") for option in options] == [0, 1]
+    assert [option.pop("draw") for option in options] == [[0, 1, 0], [1, 1, 0]]
     assert options[0] == options[1]
     assert first.digest != second.digest, "a response cache keeps repeats apart"
 

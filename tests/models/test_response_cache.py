@@ -139,17 +139,17 @@ def test_folders_that_cannot_be_used(tmp_path: Path) -> None:
         cache.get(DIGEST)
 
 
-def test_a_pool_asks_the_model_once_for_each_sample(tmp_path: Path) -> None:
+def test_a_pool_asks_the_model_once_for_each_draw(tmp_path: Path) -> None:
     models: list[ScriptedModel] = []
 
     def build(spec: ModelSpec) -> ScriptedModel:
         models.append(ScriptedModel(["a", "b", "c"]))
         return models[-1]
 
-    def texts(*samples: int) -> list[Any]:
+    def texts(*draws: int) -> list[Any]:
         pool = ModelPool({"m": ModelSpec("scripted")}, build, cache=ResponseCache(tmp_path))
         handle = pool.caller("agent", "m")
-        requests = [Request((Message("user", "x"),), sample=sample) for sample in samples]
+        requests = [Request((Message("user", "x"),), draw=(0, 0, draw)) for draw in draws]
         return [outcome.text for outcome in handle.generate(requests) if isinstance(outcome, Completion)]
 
     assert texts(0, 1) == ["a", "b"]

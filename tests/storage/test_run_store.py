@@ -132,7 +132,7 @@ class Critic(Callback):
     def on_environment_interact(self, ctx: CallbackContext) -> None:
         messages = (Message("system", "Critic."), Message("user", f"step {len(ctx.session.interactions)}"))
         request = Request(messages, schema={"type": "object"}, logprobs=2)
-        self._model.generate([request, Request(messages, sample=1)])
+        self._model.generate([request, Request(messages, logprobs=1)])
 
 
 def test_exact_prompts_are_what_the_model_saw(tmp_path: Path) -> None:

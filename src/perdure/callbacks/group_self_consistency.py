@@ -153,7 +153,7 @@ class GroupSelfConsistency(Callback):
         listed = "\n".join(f"{number}. {action}" for number, action in enumerate(leaders, 1))
         question = QUESTION.format(last=last.text, listed=listed)
         messages = (*before, Message(last.role, question))
-        outcome = model.generate([Request(messages, sampling=request.sampling, sample=request.sample)])[0]
+        outcome = model.generate([Request(messages, sampling=request.sampling)])[0]
         if isinstance(outcome, ModelError):
             return None
         digits = outcome.text.strip().rstrip(".")

@@ -114,11 +114,15 @@ def _model_suite(plugin: Plugin, parameters: Mapping[str, JSON]) -> Iterator[Che
 
 
 def _build(plugin: Plugin, parameters: Mapping[str, JSON]) -> Any:
-    """The plugin with its parameters; a strategy that wants a model gets a scripted one."""
+    """The plugin with its parameters; a strategy that wants a model gets a scripted one.
+
+    Its replies hang on the whole request, so that what leaks into one is seen in later prompts.
+    """
+    from perdure.core.model import request_digest
     from perdure.experiment.construct import construct
     from perdure.models.scripted import ScriptedModel
 
-    scripted = ScriptedModel(lambda request: "A summary.")
+    scripted = ScriptedModel(lambda request: f"A summary, {request_digest(request)[:8]}.")
     return construct(
         plugin.target,
         parameters,

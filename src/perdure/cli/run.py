@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,8 +11,6 @@ from perdure.cli.exit_codes import resumable
 from perdure.cli.out_folder import check_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from perdure.core.types import JSON
     from perdure.experiment.experiment import Experiment
 
@@ -51,9 +48,9 @@ def run(
     from perdure.experiment.config import load_config
     from perdure.experiment.experiment import Experiment
 
-    changes = [*sets, *_assignments(limit, tasks, repeat, out, cache=cache)]
+    values = _values(limit, tasks, repeat, out, cache=cache)
     watchers = [] if quiet or dry_run else ["progress"]
-    loaded = load_config(config, changes)
+    loaded = load_config(config, sets, values)
     with Experiment(loaded, base=config.resolve().parent, watchers=watchers) as experiment:
         check_folder(experiment.folder)
         if dry_run:
@@ -64,20 +61,18 @@ def run(
             _carry_out(experiment, floors=floors, as_json=as_json)
 
 
-def _assignments(
+def _values(
     limit: int | None, tasks: str | None, repeat: int | None, out: Path | None, *, cache: bool
-) -> Iterator[str]:
-    """The options that are short for keys, as `key.path=value`."""
-    if limit is not None:
-        yield f"execution.limit={limit}"
-    if repeat is not None:
-        yield f"execution.repeat={repeat}"
-    if tasks is not None:
-        yield f"tasks={json.dumps([task.strip() for task in tasks.split(',')])}"
-    if out is not None:
-        yield f"execution.out={json.dumps(str(out))}"
-    if cache:
-        yield "execution.cache=true"
+) -> dict[str, JSON]:
+    """The options that are short for keys, as they were given: a path or an id is never read as TOML."""
+    given: dict[str, JSON] = {
+        "execution.limit": limit,
+        "execution.repeat": repeat,
+        "tasks": None if tasks is None else [task.strip() for task in tasks.split(",")],
+        "execution.out": None if out is None else str(out),
+        "execution.cache": cache or None,
+    }
+    return {key: value for key, value in given.items() if value is not None}
 
 
 def _say_what_it_can_find(experiment: Experiment) -> None:

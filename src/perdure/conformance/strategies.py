@@ -131,6 +131,22 @@ def render_is_pure(subject: Subject) -> str:
     return ""
 
 
+def other_views_leave_no_trace(subject: Subject) -> str:
+    """Rendering more views of a turn, as votes do, changes neither later prompts nor the trace."""
+    strategy, view = _started(subject)
+    voted, _ = _started(subject)
+    for step in range(STEPS):
+        expected, found = list(strategy.render(view)), list(voted.render(view))
+        require(found == expected, f"step {step}: the prompt hangs on what else was rendered before")
+        for lessons in (("LESSON-6c1f: " + "look at the lamps before you press anything. " * 20,), ()):
+            voted.render(replace(view, experience=(*view.experience, *lessons)))
+            voted.render(replace(view, experience=lessons))
+        _step(subject, voted, view, step)
+        view = _step(subject, strategy, view, step)
+    require(strategy.trace() == voted.trace(), "the trace hangs on what else was rendered")
+    return f"{STEPS} steps"
+
+
 def two_instances_agree(subject: Subject) -> str:
     """Another instance with the same past renders the same; a task leaves nothing to the next one."""
     strategy, view = _started(subject)
@@ -185,6 +201,7 @@ CHECKS: Sequence[Callable[[Subject], str]] = (
     latest_observation_is_visible,
     rejected_replies_are_shown_with_their_error,
     render_is_pure,
+    other_views_leave_no_trace,
     two_instances_agree,
     absorb_survives_hostile_replies,
     absorb_alone_changes_nothing,
@@ -212,7 +229,7 @@ def _step(
     strategy.absorb(reply)
     strategy.observe(observation)
     exchange = (Message("agent", reply), Message("user", observation.text))
-    return replace(view, history=(*view.history, *exchange))
+    return replace(view, history=(*view.history, *exchange), turn=view.turn + 1)
 
 
 def _check_roles(prompt: Sequence[Message]) -> None:

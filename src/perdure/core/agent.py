@@ -156,7 +156,6 @@ class ModelAgent(Agent):
             messages=tuple(self.strategy.render(view)),
             schema=self.strategy.schema,
             sampling=self._keyed_sampling(),
-            sample=self._session.sample,
         )
 
     def absorb(self, reply: str) -> Absorbed:

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 from perdure.core.agent import Agent, ContextView
 from perdure.core.callback import CallbackContext, CallbackList, SessionController, Step
+from perdure.core.draws import Draws
 from perdure.core.environment import Environment
-from perdure.core.errors import ModelError, RunFolderError
+from perdure.core.errors import ContractBroken, ModelError, RunFolderError
 from perdure.core.model import ModelPool
+from perdure.core.plain_json import beyond_json
 from perdure.core.recording import SessionStore, TaskJournal
 from perdure.core.session import Session, SessionStatus
 from perdure.core.types import JSON, Trial
@@ -68,6 +70,7 @@ class Controller:
         for index in range(len(self._store.past), until):
             trial = self._schedule[index]
             session = Session(trial.task_id, index=index, sample=trial.repeat, clock=trial.clock)
+            self._pool.draws = Draws(session)
             self._journal.begin(index, trial.task_id, trial.repeat)
             self._flags.clear()
             ctx = CallbackContext(
@@ -91,7 +94,7 @@ class Controller:
         while session.status is SessionStatus.RUNNING:
             self._turn(session, ctx)
         if started:
-            session.trace = self._agent.trace()
+            session.trace = self._checked_trace(session)
         if opened and not self._flags.take(Step.COMPLETE):
             session.evaluate(self._environment.complete())
             self._callbacks.fire("on_environment_complete", ctx)
@@ -146,6 +149,13 @@ class Controller:
         session.start(opening.goal, opening.history)
         self._agent.start(session, opening)
         return True
+
+    def _checked_trace(self, session: Session) -> JSON:
+        """What the agent recorded. Raises ContractBroken for what no file could give back."""
+        trace = self._agent.trace()
+        if (lost := beyond_json(trace, "trace")) is not None:
+            raise ContractBroken(f"the agent's trace of task {session.task_id!r} is no JSON: {lost}")
+        return trace
 
     def _view(self, session: Session) -> ContextView:
         return ContextView.of(session, self._environment.instructions, self._reply_form)

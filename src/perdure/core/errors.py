@@ -11,6 +11,7 @@
     │   ├── EnvironmentUnavailable a database, sandbox or service that an environment needs is dead
     │   └── StorageError           the disk is full or read-only
     ├── ModelError                 a reply that could not be had: *data*, becomes a session status
+    ├── ContractBroken             a plugin gave what its contract forbids: a bug in it, exit 1
     ├── IllegalTransition          a session was moved where it cannot go: a bug in a plugin or here
     └── Divergence                 a resumed task asked for something its journal does not hold
 
@@ -82,6 +83,10 @@ class ModelError(PerdureError):
             raise ValueError(f"a model error cannot mean {status!r}")
         super().__init__(message)
         self.status = status
+
+
+class ContractBroken(PerdureError):
+    """A plugin gave what its contract forbids. The session under way is not kept; those before it are."""
 
 
 class IllegalTransition(PerdureError):

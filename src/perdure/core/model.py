@@ -13,6 +13,7 @@ from hashlib import blake2b
 from json import dumps
 from typing import Protocol, TypeAlias, runtime_checkable
 
+from perdure.core.draws import Draws
 from perdure.core.errors import ModelError, PluginNotFound
 from perdure.core.types import JSON, Completion, Message, Request, Sampling, TokenCount, Usage
 
@@ -67,7 +68,7 @@ def request_options(request: Request) -> str:
             "tools": list(request.tools) if request.tools is not None else None,
             "logprobs": request.logprobs,
             "sampling": vars(request.sampling),
-            "sample": request.sample,
+            "draw": list(request.draw),
         },
         sort_keys=True,
         separators=(",", ":"),
@@ -159,6 +160,8 @@ class ModelPool:
         """Tokens of every call so far in this process, cache hits left out."""
         self.recorder: CallRecorder | None = None
         """The journal of the run under way, set by the controller."""
+        self.draws: Draws | None = None
+        """What tells the draws of the session under way apart, set by the controller."""
 
     def caller(self, caller: str, model: str) -> ModelHandle:
         """A handle for one caller. Raises PluginNotFound for an unknown model name."""
@@ -189,6 +192,11 @@ class ModelPool:
     def answer(self, caller: str, model: str, requests: Sequence[Request]) -> list[Outcome]:
         """One outcome a request: recorded calls first, the rest asked in one batch."""
         spec = self._specs[model]
+        if self.draws is not None:
+            requests = [
+                self.draws.stamp(caller, request, request_digest(request, spec.identity))
+                for request in requests
+            ]
         digests = [request_digest(request, spec.identity) for request in requests]
         outcomes: list[Outcome | None] = [
             self._recalled(caller, model, request, digest)

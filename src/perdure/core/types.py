@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from functools import cached_property
 from hashlib import blake2b
+from math import isfinite
 from typing import Any, Literal, TypeAlias
 
 JSON: TypeAlias = Any
@@ -96,6 +97,20 @@ class Evaluation:
     reward: float
     """In [0, 1]; the cumulative reward over tasks is a metric."""
     detail: Mapping[str, float | int | bool | None] = field(default_factory=dict)
+
+    def problem(self) -> str | None:
+        """What makes it no verdict: a reward outside [0, 1], a detail that is no finite number; else None."""
+        # What a plugin hands over need not be what its annotations say.
+        reward: object = self.reward
+        details: dict[object, object] = dict(self.detail.items())
+        if not isinstance(reward, int | float) or not 0.0 <= reward <= 1.0:
+            return f"reward {reward!r:.80}; a reward lies in [0, 1]"
+        for key, value in details.items():
+            if not isinstance(key, str):
+                return f"the detail {key!r:.80}; names are texts"
+            if value is not None and not (isinstance(value, int | float) and isfinite(value)):
+                return f"detail {key!r:.80} = {value!r:.80}; a detail is a finite number, true, false or None"
+        return None
 
 
 @dataclass(frozen=True)
@@ -195,7 +210,8 @@ class Request:
 
     `schema` is a JSON Schema that the reply must satisfy (constrained decoding where the model supports it),
     `tools` are OpenAI-shaped tool definitions, `logprobs` is how many alternatives a token are wanted
-    (0: none), `sample` tells repeated draws of the same request apart (response cache, seeds).
+    (0: none), `draw` (repeat, turn, draw) tells draws of one prompt apart: it is stamped by the handle that
+    asks, counts in digests and cache keys, and is never sent.
     """
 
     messages: tuple[Message, ...]
@@ -203,4 +219,4 @@ class Request:
     tools: Sequence[Mapping[str, JSON]] | None = None
     logprobs: int = 0
     sampling: Sampling = Sampling()
-    sample: int = 0
+    draw: tuple[int, int, int] = (0, 0, 0)

@@ -156,8 +156,16 @@ class RunConfig(_Section):
         return identity
 
 
-def load_config(source: Path | str | Mapping[str, JSON], sets: Iterable[str] = ()) -> RunConfig:
-    """Read and check a configuration; `sets` are `key.path=value` with TOML values. Raises ConfigError."""
+def load_config(
+    source: Path | str | Mapping[str, JSON],
+    sets: Iterable[str] = (),
+    values: Mapping[str, JSON] | None = None,
+) -> RunConfig:
+    """Read and check a configuration. Raises ConfigError.
+
+    `sets` are `key.path=value` with TOML values, as a user writes them; `values` are `key.path` with values
+    that are taken as they are, such as paths and task ids of a command line.
+    """
     if isinstance(source, Mapping):
         check_plain({key: value for key, value in source.items() if key != "clock"})
         data, label = _plain_copy(source), "configuration"
@@ -165,6 +173,8 @@ def load_config(source: Path | str | Mapping[str, JSON], sets: Iterable[str] = (
         data, label = _read_toml(Path(source)), str(source)
     for assignment in sets:
         apply_set(data, assignment)
+    for path, value in (values or {}).items():
+        _put(data, path.split("."), value, path)
     if isinstance(data.get("clock"), datetime):
         data["clock"] = data["clock"].isoformat()
     check_plain(data)
@@ -186,6 +196,11 @@ def apply_set(data: dict[str, JSON], assignment: str) -> None:
         value = text
     except ValueError as error:
         raise ConfigError(f"--set {assignment!r:.80}: {error}") from error
+    _put(data, keys, value, assignment)
+
+
+def _put(data: dict[str, JSON], keys: Sequence[str], value: JSON, assignment: str) -> None:
+    """Write a value at a path, through tables and lists. Raises ConfigError."""
     target: Any = data
     for key in keys[:-1]:
         if isinstance(target, list):

@@ -207,7 +207,7 @@ class Experiment:
 
     def _detach(self) -> None:
         """The pool outlives an attempt; what it knows of it does not."""
-        self.pool.recorder = None
+        self.pool.recorder = self.pool.draws = None
         self.pool.drain_charges()
 
     def _limits(self) -> Limits:

@@ -151,9 +151,9 @@ def run(
     from perdure.experiment.config import load_config
     from perdure.experiment.experiment import Experiment
 
-    changes = [*sets, *([f"execution.out={json.dumps(str(out))}"] if out is not None else [])]
+    values = {"execution.out": str(out)} if out is not None else {}
     base = None if isinstance(config, Mapping) else Path(config).resolve().parent
-    with Experiment(load_config(config, changes), base=base, watchers=watchers) as experiment:
+    with Experiment(load_config(config, sets, values), base=base, watchers=watchers) as experiment:
         experiment.run()
         return Run(experiment.folder)
 

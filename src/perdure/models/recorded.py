@@ -22,7 +22,7 @@ class RecordedModel:
 
     `run`: the run folder. `model`: answer only with calls of the model of this name in that run's
     configuration; by default with any. Equal requests that were recorded several times are answered in the
-    recorded order, each once. A request is known by its messages, schema, tools, sampling and sample,
+    recorded order, each once. A request is known by its messages, schema, tools, sampling and draw,
     whatever model was asked. Usage is that of the run's ledger, where it tells one call from another.
 
     Raises RunFolderError for a folder without sessions.
@@ -65,7 +65,8 @@ def recorded_request(call: RecordedCall) -> Request:
     options: dict[str, JSON] = loads(call.options)
     sampling = dict(options.pop("sampling"))
     stop = tuple(sampling.pop("stop"))
-    return Request(call.messages, sampling=Sampling(**sampling, stop=stop), **options)
+    draw = tuple(options.pop("draw"))
+    return Request(call.messages, sampling=Sampling(**sampling, stop=stop), draw=draw, **options)
 
 
 MODEL = RecordedModel

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
+from perdure.core.agent import ContextView
 from perdure.core.errors import ConfigError
 from perdure.core.model import LanguageModel
 from perdure.core.types import JSON, Message
@@ -40,6 +41,7 @@ class Budget:
     def start(self) -> None:
         """A new task: forget what was spent."""
         self._exact = True
+        self._look: tuple[int, int, int] | None = None
         self._largest = 0
         self._overspends: dict[int, list[int]] = {}
 
@@ -60,6 +62,17 @@ class Budget:
     def size(self, text: str) -> int:
         """Tokens of a text inside a message."""
         return self.count([Message("user", text)]) - self.count([Message("user", "")])
+
+    def is_first_look(self, view: ContextView, step: int) -> bool:
+        """Whether this is the first prompt of an inference: the agent's own, which is accounted for.
+
+        Callbacks may render other views of the same inference, to vote for instance; they leave no trace.
+        """
+        look = (view.turn, step, len(view.rejected))
+        if look == self._look:
+            return False
+        self._look = look
+        return True
 
     def note(self, step: int, tokens: int, limit: int) -> None:
         """Remember what the prompt of a step took; noting it again changes nothing."""

@@ -57,7 +57,7 @@ class CappedSummary:
 
     def render(self, view: ContextView) -> Sequence[Message]:
         """As many of the unsummarised turns as fit, then as much of the summary."""
-        self._instructions = view.instructions_block
+        self._instructions = view.instructions
         if not self._budget.bounded:
             return self._prompt(view, self._summary.unsummarised, self._summary.text)
         limit = self._budget.limit(self._prompt(view, 0, ""))
@@ -67,9 +67,10 @@ class CappedSummary:
 
         turns = largest_fitting(self._summary.unsummarised, lambda turns: fits(turns, ""))
         summary = cut_to_fit(self._summary.text, lambda text: fits(turns, text))
-        self._make_room(limit - self._budget.count(self._prompt(view, turns, "")))
         prompt = self._prompt(view, turns, summary)
-        self._budget.note(self._summary.played + 1, self._budget.count(prompt), limit)
+        if self._budget.is_first_look(view, self._summary.played + 1):
+            self._make_room(limit - self._budget.count(self._prompt(view, turns, "")))
+            self._budget.note(self._summary.played + 1, self._budget.count(prompt), limit)
         return prompt
 
     def absorb(self, reply: str) -> Absorbed:

@@ -34,8 +34,8 @@ class Memory:
 
     def render(self, view: ContextView) -> Sequence[Message]:
         """The summary stands where the turns it replaces stood."""
-        # Only the summariser reads this: it must know what the agent is told to do.
-        self._instructions = view.instructions_block
+        # Only the summariser reads this, and only what is the same in every view of a task.
+        self._instructions = view.instructions
         note = SUMMARY_HEADING + self._summary.text if self._summary.text else ""
         return windowed(view, played=self._summary.played, shown=self._summary.unsummarised, note=note)
 

@@ -76,11 +76,17 @@ class PromptCompression:
         """The whole history, or what is left of it."""
         fixed = self._prompt(view, "")
         limit = self._budget.limit(fixed)
+        misses = self._package.misses if self._package is not None else 0
         prompt = windowed(view, played=len(self._turns), shown=len(self._turns))
-        if self._budget.count(prompt) > limit:
+        is_compressed = self._budget.count(prompt) > limit
+        if is_compressed:
             prompt = self._prompt(view, self._compressed(view, fixed, limit))
-            self._compressions.add(len(self._turns) + 1)
-        self._budget.note(len(self._turns) + 1, self._budget.count(prompt), limit)
+        step = len(self._turns) + 1
+        if self._budget.is_first_look(view, step):
+            self._compressions.update([step] if is_compressed else [])
+            self._budget.note(step, self._budget.count(prompt), limit)
+        elif self._package is not None:
+            self._package.misses = misses
         return prompt
 
     def absorb(self, reply: str) -> Absorbed:

@@ -53,7 +53,8 @@ class SlidingWindow:
         limit = self._budget.limit(self._window(view, 0))
         shown = largest_fitting(most, lambda turns: self._budget.count(self._window(view, turns)) <= limit)
         prompt = self._window(view, shown)
-        self._budget.note(self._played + 1, self._budget.count(prompt), limit)
+        if self._budget.is_first_look(view, self._played + 1):
+            self._budget.note(self._played + 1, self._budget.count(prompt), limit)
         return prompt
 
     def absorb(self, reply: str) -> Absorbed:

@@ -23,7 +23,7 @@ def main() -> int:
     order = json.loads(sys.stdin.buffer.readline())
     Thread(target=_end_with_stdin, daemon=True).start()
     try:
-        config = load_config(order["config"], [f"execution.out={json.dumps(order['out'])}"])
+        config = load_config(order["config"], values={"execution.out": order["out"]})
         with Experiment(config, base=Path(order["base"])) as experiment:
             experiment.run()
     except PerdureError as error:
