@@ -35,9 +35,8 @@ def test_equal_requests_of_a_turn_are_counted() -> None:
 
 def test_further_draws_that_sample_by_a_seed_get_another_seed() -> None:
     warm = Request(QUESTION.messages, sampling=Sampling(temperature=0.8, seed=7))
-    seeds = [[stamped(draws, warm).sampling.seed for _ in range(3)] for draws in (Draws(Session("t")),) * 1][
-        0
-    ]
+    draws = Draws(Session("t"))
+    seeds = [stamped(draws, warm).sampling.seed for _ in range(3)]
     assert seeds[0] == 7
     assert len(set(seeds)) == 3
     greedy = Request(QUESTION.messages, sampling=Sampling(seed=7))

@@ -13,9 +13,10 @@ from math import isfinite
 from typing import TypeAlias
 
 from perdure.conformance.checks import CheckFailed, require, run_checks, shorten
-from perdure.conformance.environment_play import Subject, play
+from perdure.conformance.environment_play import Subject, parting, play
 from perdure.conformance.hostile import HOSTILE_REPLIES
 from perdure.conformance.result import NOT_APPLICABLE, CheckResult
+from perdure.conformance.side_by_side import instances_do_not_disturb_each_other
 from perdure.core.environment import Environment
 from perdure.core.session import SessionRecord, check_alternation
 from perdure.core.types import EvaluationOutcome, Observation, SessionStatus, Trial
@@ -168,7 +169,7 @@ def complete_restores(subject: Subject) -> str:
         first = subject.transcript(subject.environment, task, actions)
         subject.transcript(subject.environment, subject.tasks[0], subject.actions(subject.tasks[0]))
         second = subject.transcript(subject.environment, task, actions)
-        require(first == second, f"task {task!r}: {_parting(first, second)}")
+        require(first == second, f"task {task!r}: {parting(first, second)}")
     return f"{len(subject.tasks)} tasks"
 
 
@@ -181,7 +182,7 @@ def two_instances_agree(subject: Subject) -> str:
         actions = subject.actions(task)
         first = subject.transcript(subject.environment, task, actions)
         second = subject.transcript(other, task, actions)
-        require(first == second, f"task {task!r}: {_parting(first, second)}")
+        require(first == second, f"task {task!r}: {parting(first, second)}")
     return f"{len(subject.tasks)} tasks"
 
 
@@ -214,7 +215,7 @@ def read_action_is_pure_and_total(subject: Subject) -> str:
                 require(keys.setdefault(text, key) == key, f"{shorten(text)} is read in two ways")
 
         found = subject.transcript(subject.environment, task, actions, between=read)
-        require(found == expected, f"task {task!r}, while actions are read: {_parting(expected, found)}")
+        require(found == expected, f"task {task!r}, while actions are read: {parting(expected, found)}")
         require(keys[""] is None, "an empty reply is read as an action")
         unread += [action for action in actions if keys[action] is None]
     if subject.world.oracle is None:  # a do-nothing reply need not be an action
@@ -264,6 +265,7 @@ CHECKS: Sequence[Callable[[Subject], str]] = (
     hostile_replies_are_data,
     complete_restores,
     two_instances_agree,
+    instances_do_not_disturb_each_other,
     evaluations_are_valid,
     read_action_is_pure_and_total,
     normalise_is_idempotent,
@@ -275,10 +277,3 @@ CHECKS: Sequence[Callable[[Subject], str]] = (
 def _told(record: SessionRecord) -> str:
     reason = f" ({record.finish_reason})" if record.finish_reason else ""
     return f"task {record.task_id!r}: {record.outcome}, {record.status}{reason}"
-
-
-def _parting(first: Sequence[str], second: Sequence[str]) -> str:
-    pairs = zip(first, second, strict=False)
-    step = next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(first), len(second)))
-    texts = [shorten(item[step]) if step < len(item) else "nothing" for item in (first, second)]
-    return f"step {step} differs: {texts[0]} and then {texts[1]}"
