@@ -209,7 +209,9 @@ def read_action_is_pure_and_total(subject: Subject) -> str:
         keys: dict[str, str | None] = {}
 
         def read(environment: Environment, actions: Sequence[str] = actions, keys: Keys = keys) -> None:
-            for text in [*HOSTILE_REPLIES.values(), *actions, ""]:
+            # Everything once a task, and then a few again: reading a megabyte in every step takes its time.
+            texts = [*HOSTILE_REPLIES.values(), *actions, ""] if not keys else [*actions[:4], ""]
+            for text in texts:
                 key = environment.read_action(text)
                 require(key is None or isinstance(key, str), f"{shorten(text)} gives {type(key).__name__}")
                 require(keys.setdefault(text, key) == key, f"{shorten(text)} is read in two ways")
