@@ -30,7 +30,7 @@ def read_counter(request: perdure.Request) -> str:
 class Clock(Callback):
     """Seconds from the creation of one session to the creation of the next."""
 
-    affects_results = False
+    reach = "watch"
     marks: list[float] = []  # noqa: RUF012 - the benchmark reads it after the run
 
     def on_session_create(self, ctx: CallbackContext) -> None:

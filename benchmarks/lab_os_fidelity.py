@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from perdure.environments.operating_system.machines import machine_maker
+from perdure.environments.operating_system.machines import machine_maker, resolve_root
 from perdure.environments.operating_system.scoring import command_line
 from perdure.environments.operating_system.tasks import OsTask, load_tasks
 
@@ -42,7 +42,8 @@ def play(task: OsTask, with_solution: bool, sandbox: str = "bubblewrap") -> Play
     """Set a machine up, solve the task on it or do not, grade it."""
     if task.evaluation is None or task.solution is None:
         raise ValueError(f"task {task.id!r} is not graded by a script")
-    machine = machine_maker(sandbox, "", "fresh")()  # type: ignore[arg-type]  # checked there
+    root = resolve_root(sandbox, "auto")  # type: ignore[arg-type]  # checked there
+    machine = machine_maker(sandbox, root, "fresh")()  # type: ignore[arg-type]
     try:
         scripts = [task.initialization, *([task.solution] if with_solution else []), task.evaluation]
         results = [

@@ -36,7 +36,7 @@ def step_to_goal(request: perdure.Request) -> str:
 class Gauge(Callback):
     """Processor time and traced memory at the creation of each session."""
 
-    affects_results = False
+    reach = "watch"
     marks: list[float] = []  # noqa: RUF012 - the benchmark reads it after the run
     sizes: list[int] = []  # noqa: RUF012
 

@@ -1,9 +1,9 @@
 """Own CPU of one model call against plain httpx posting the same bytes to the same loopback server.
 
 The server runs in another process and answers with a fixed chat completion, so that process CPU is the
-client's alone. Plain httpx is given an encoded body and parses the answer. Ours is measured as a run makes
-its calls: the prompt is the last one and two messages more; it encodes the body, posts it and builds the
-completion. The two alternate; the figure is the median CPU of a call.
+client's alone. Plain httpx is given a body as Python objects and parses the answer. Ours is measured as a
+run makes its calls: the prompt is the last one and two messages more; it encodes the body, posts it and
+builds the completion. The two alternate; the figure is the median CPU of a call.
 
     python benchmarks/model_call_overhead.py
 """
@@ -23,6 +23,7 @@ from threading import Thread
 
 import httpx
 
+from perdure.core.model import all_outcomes
 from perdure.core.types import Message, Request
 from perdure.models.openai_compatible import OpenAICompatibleModel
 
@@ -88,7 +89,7 @@ def compare(url: str, size: int) -> tuple[float, float]:
     roles = {"user": "user", "agent": "assistant"}
     chat = [{"role": roles[message.role], "content": message.text} for message in texts]
     fields = {"model": "m", "temperature": 0.0, "top_p": 1.0}
-    body = json.dumps({"messages": chat, **fields}).encode()
+    body = {"messages": chat, **fields}
     address = f"{url}/chat/completions"
     with (
         closing(OpenAICompatibleModel("m", base_url=url)) as model,
@@ -98,9 +99,9 @@ def compare(url: str, size: int) -> tuple[float, float]:
             last_prompt = texts[:-2]
             new = tuple(Message(message.role, f"{call} {message.text}") for message in texts[-2:])
             request = Request((*last_prompt, *new))
-            model.generate([Request(last_prompt)])
-            ours.append(cpu_of(partial(model.generate, [request])))
-            plain.append(cpu_of(lambda: client.post(address, content=body).json()))
+            all_outcomes(model, [Request(last_prompt)])
+            ours.append(cpu_of(partial(all_outcomes, model, [request])))
+            plain.append(cpu_of(lambda: client.post(address, json=body).json()))
     return median(ours), median(plain)
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import perdure
 from perdure.core.agent import ContextStrategy, ContextView
-from perdure.core.model import Outcome
+from perdure.core.model import ModelHandle, Outcome, all_outcomes
 from perdure.core.types import Completion, Message, Request, TokenCount, Trial
 from perdure.environments.warehouse import WORLD, WarehouseEnvironment
 from perdure.environments.warehouse.state import WarehouseState
@@ -103,20 +103,20 @@ def score(run: perdure.Run) -> float:
 
 
 @dataclass
-class Clocked:
+class Clocked(ModelHandle):
     """A model whose time is known, so that it can be left out."""
 
-    model: PerfectReaderModel = field(default_factory=lambda: PerfectReaderModel(WORLD))
+    reader: PerfectReaderModel = field(default_factory=lambda: PerfectReaderModel(WORLD))
     seconds: float = 0.0
 
-    def generate(self, requests: Sequence[Request]) -> Sequence[Outcome]:
+    def generate(self, requests: Sequence[Request]) -> list[Outcome]:
         started = time.perf_counter()
-        outcomes = self.model.generate(requests)
+        outcomes = all_outcomes(self.reader, requests)
         self.seconds += time.perf_counter() - started
         return outcomes
 
     def count_tokens(self, messages: Sequence[Message]) -> TokenCount:
-        return self.model.count_tokens(messages)
+        return self.reader.count_tokens(messages)
 
 
 def step_seconds(
@@ -125,7 +125,7 @@ def step_seconds(
     """Seconds that render, absorb and observe took in each step, without those of the model."""
     environment = WarehouseEnvironment(horizon=STEPS)
     opening = environment.reset(Trial(environment.task_ids()[0]))
-    strategy.start(opening)
+    strategy.start(opening, environment.instructions)
     history: tuple[Message, ...] = tuple(opening.history)
     taken = []
     for step in range(1, STEPS + 1):
@@ -141,10 +141,10 @@ def step_seconds(
         before, started = model.seconds, time.perf_counter()
         prompt = tuple(strategy.render(view))
         seconds = time.perf_counter() - started
-        (outcome,) = model.model.generate([Request(prompt)])
+        (outcome,) = all_outcomes(model.reader, [Request(prompt)])
         reply = outcome.text if isinstance(outcome, Completion) else ""
         started = time.perf_counter()
-        action = strategy.absorb(reply).action or ""
+        action = strategy.absorb(Completion(reply)).action or ""
         seconds += time.perf_counter() - started
         observation = environment.interact(action)
         started = time.perf_counter()

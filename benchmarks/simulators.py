@@ -13,7 +13,6 @@ from typing import Any
 
 from perdure.core.agent import Agent, ContextView
 from perdure.core.environment import Environment
-from perdure.core.session import Session
 from perdure.core.types import Trial
 from perdure.environments.repository import RepositoryEnvironment
 from perdure.environments.repository.oracle import oracle as repository_oracle
@@ -28,11 +27,11 @@ def right_actions(environment: Environment, oracle: Agent) -> list[str]:
     """What the oracle does in the first task."""
     task = environment.task_ids()[0]
     opening = environment.reset(Trial(task))
-    oracle.start(Session(task), opening)
+    oracle.start(Trial(task), opening)
     view = ContextView(environment.instructions, opening.goal, (), tuple(opening.history))
     actions, observation = [], opening.observation
     while not observation.done:
-        actions.append(oracle.infer(view))
+        actions.append(str(oracle.infer(view)))
         observation = environment.interact(actions[-1])
         oracle.observe(observation)
     environment.complete()

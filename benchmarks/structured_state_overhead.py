@@ -15,7 +15,7 @@ from typing import Any
 from perdure.core.agent import ContextView
 from perdure.core.environment import Opening
 from perdure.core.history import HistoryFactory
-from perdure.core.types import Observation
+from perdure.core.types import Completion, Observation
 from perdure.models.token_estimate import estimate_messages
 from perdure.strategies.structured_state import StructuredState
 
@@ -56,14 +56,14 @@ def play(schema: Any, mode: str, shelves: int, steps: int) -> tuple[list[float],
     """CPU seconds, prompt tokens and traced bytes of each step, at a state of constant size."""
     strategy = StructuredState(state_schema=schema, patch_mode=mode)  # type: ignore[arg-type]
     first = Observation("event 000000")
-    strategy.start(Opening("g", first, HistoryFactory().construct("g", first)))
+    strategy.start(Opening("g", first, HistoryFactory().construct("g", first)), "")
     filled = {f"shelf_{i}": f"item_{i:03}" for i in range(shelves)}
     patch: Any = (
         {"inventory": filled}
         if mode == "merge"
         else [{"op": "merge", "path": "", "value": {"inventory": filled}}]
     )
-    strategy.absorb(reply(0, patch))
+    strategy.absorb(Completion(reply(0, patch)))
     strategy.observe(first)
     seconds, tokens, memory = [], [], []
     for step in range(1, steps + 1):
@@ -76,7 +76,7 @@ def play(schema: Any, mode: str, shelves: int, steps: int) -> tuple[list[float],
         )
         started = time.process_time()
         prompt = strategy.render(VIEW)
-        absorbed = strategy.absorb(text)
+        absorbed = strategy.absorb(Completion(text))
         strategy.observe(Observation(f"event {step:06}"))
         seconds.append(time.process_time() - started)
         assert absorbed.action is not None, absorbed.error

@@ -16,8 +16,11 @@ from rich.text import Text
 
 def main() -> None:
     """Run the quickstart in a temporary folder and export its output."""
-    command = [str(Path(sys.executable).with_name("perdure")), "quickstart"]
-    environment = {**os.environ, "COLUMNS": "108", "FORCE_COLOR": "1"}
+    ours = Path(sys.executable).parent
+    command = [str(ours / "perdure"), "quickstart"]
+    # With the environment active, as readers have it, the next steps begin with `perdure`.
+    path = f"{ours}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "COLUMNS": "108", "FORCE_COLOR": "1"}
     with tempfile.TemporaryDirectory() as folder:
         printed = subprocess.run(
             command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True, check=True

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, Field
 
-from perdure import LanguageModel, Request, StateAgent
+from perdure import LanguageModel, Refusal, Request, StateAgent
 from perdure.core.model import Outcome
 from perdure.core.types import Message, TokenCount
 from perdure.models.scripted import ScriptedModel
@@ -47,9 +47,9 @@ class World:
     def store(self, parcel: str, slot: int) -> str:
         """Put the parcel that just arrived into a free slot."""
         if slot in self.slots:
-            raise ValueError(f"slot {slot} is taken")
+            raise Refusal(f"slot {slot} is taken")
         if f"{parcel} arrives" not in self._expected:
-            raise ValueError(f"{parcel} is not here to be stored; {self._expected}")
+            raise Refusal(f"{parcel} is not here to be stored; {self._expected}")
         self.slots[slot] = parcel
         return self.next_event()
 
@@ -57,7 +57,7 @@ class World:
         """Give away the parcel in a slot."""
         parcel = self.slots.get(slot, "nothing")
         if f"asks for {parcel}." not in self._expected:
-            raise ValueError(f"slot {slot} holds {parcel}; {self._expected}")
+            raise Refusal(f"slot {slot} holds {parcel}; {self._expected}")
         del self.slots[slot]
         return self.next_event()
 

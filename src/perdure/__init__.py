@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 from perdure.core.agent import Absorbed, Agent, ContextStrategy, ContextView, ModelAgent
 from perdure.core.callback import Callback, CallbackContext, SessionController, Step
 from perdure.core.environment import Environment, Opening
-from perdure.core.errors import PerdureError
+from perdure.core.errors import PerdureError, Refusal
 from perdure.core.history import HistoryFactory, InteractionHistory
-from perdure.core.model import LanguageModel, ModelPool, Request
+from perdure.core.model import LanguageModel, ModelHandle, ModelPool, Request
+from perdure.core.parameters import FromFile, Operational
 from perdure.core.session import PastSession, Session, SessionRecord
 from perdure.core.types import (
     Completion,
@@ -23,6 +24,7 @@ from perdure.core.types import (
     EvaluationOutcome,
     Message,
     Observation,
+    Reply,
     Sampling,
     SessionStatus,
     Task,
@@ -46,17 +48,22 @@ __all__ = [
     "Environment",
     "Evaluation",
     "EvaluationOutcome",
+    "FromFile",
     "HistoryFactory",
     "InteractionHistory",
     "LanguageModel",
     "Message",
     "ModelAgent",
+    "ModelHandle",
     "ModelPool",
     "Observation",
     "Opening",
+    "Operational",
     "PastSession",
     "PerdureError",
     "Readers",
+    "Refusal",
+    "Reply",
     "Request",
     "Run",
     "Sampling",

@@ -9,8 +9,8 @@ from perdure.core.errors import ModelError
 from perdure.core.session import SessionRecord
 from perdure.core.types import EvaluationOutcome, SessionStatus, Trial
 from perdure.environments.counter import CounterEnvironment
-from perdure.models.scripted import Reply
-from perdure.storage.run_store import RunReader
+from perdure.models.scripted import Given
+from perdure.storage.run_reader import RunReader
 from tests.core.playing import DONE, play
 
 S = SessionStatus
@@ -30,7 +30,7 @@ def pattern(past: RunReader) -> str:
 def test_every_abnormal_status_counts_and_later_tasks_are_not_played(
     tmp_path: Path, status: SessionStatus
 ) -> None:
-    replies: list[Reply] = [ModelError("x", status)] * 2
+    replies: list[Given] = [ModelError("x", status)] * 2
     past = play(tmp_path, [*replies, DONE], [AbortOnAgentErrors(tolerance=2)], tasks=5)
     assert pattern(past) == "!!---"
     for record in list(past.records())[2:]:
@@ -41,7 +41,7 @@ def test_every_abnormal_status_counts_and_later_tasks_are_not_played(
 
 
 def test_a_normal_session_starts_the_count_again(tmp_path: Path) -> None:
-    replies: list[Reply] = [DOWN, DONE, DOWN, DOWN, DONE, DOWN, DOWN, DOWN, DONE]
+    replies: list[Given] = [DOWN, DONE, DOWN, DOWN, DONE, DOWN, DOWN, DOWN, DONE]
     past = play(tmp_path, replies, [AbortOnAgentErrors(tolerance=3)], tasks=10)
     assert pattern(past) == "!.!!.!!!--"
 

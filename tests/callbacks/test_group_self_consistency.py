@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,17 @@ from perdure.callbacks.voting import break_tie_as_original, cast
 from perdure.core.agent import Absorbed, Agent, ContextView, ModelAgent
 from perdure.core.environment import Opening
 from perdure.core.errors import ConfigError, ModelError
-from perdure.core.model import LanguageModel, Outcome
-from perdure.core.types import JSON, Message, Observation, Request, SessionStatus, TokenCount
+from perdure.core.model import ModelHandle, Outcome
+from perdure.core.types import (
+    JSON,
+    Completion,
+    Message,
+    Observation,
+    Reply,
+    Request,
+    SessionStatus,
+    TokenCount,
+)
 from perdure.models.scripted import ScriptedModel
 from tests.core.playing import DONE, play, pool_of, step_to_goal
 
@@ -53,15 +62,18 @@ class Noting:
     def __init__(self) -> None:
         self.taken: list[str] = []
 
-    def start(self, opening: Opening) -> None:
+    def start(self, opening: Opening, instructions: str) -> None:
         self.taken = []
 
     def render(self, view: ContextView) -> Sequence[Message]:
         return [Message("system", view.instructions_block), *view.history]
 
-    def absorb(self, reply: str) -> Absorbed:
-        self.taken.append(reply)
-        return Absorbed(action=reply)
+    def read(self, reply: Reply) -> str | None:
+        return reply.text
+
+    def absorb(self, reply: Reply) -> Absorbed:
+        self.taken.append(reply.text)
+        return Absorbed(action=reply.text)
 
     def observe(self, observation: Observation) -> None:
         pass
@@ -70,7 +82,7 @@ class Noting:
         return list(self.taken)
 
 
-def noting_agent(model: LanguageModel) -> Agent:
+def noting_agent(model: ModelHandle) -> Agent:
     return ModelAgent(model, Noting())
 
 
@@ -145,12 +157,13 @@ VOTES = st.lists(st.sampled_from(["a", "b", "c", None]), min_size=1, max_size=9)
 @given(VOTES)
 def test_the_leaders_are_the_most_frequent_and_have_a_reply(votes: list[str | None]) -> None:
     ballot = cast(
-        [None if v is None else f"reply {v} {i}" for i, v in enumerate(votes)], lambda r: r.split()[1]
+        [None if v is None else Completion(f"reply {v} {i}") for i, v in enumerate(votes)],
+        lambda reply: reply.text.split()[1],
     )
     valid = [v for v in votes if v is not None]
     assert set(ballot.leaders) == {v for v in valid if valid.count(v) == max(map(valid.count, valid))}
     for leader in ballot.leaders:
-        assert ballot.reply_for(leader) == f"reply {leader} {votes.index(leader)}"
+        assert ballot.reply_for(leader) == Completion(f"reply {leader} {votes.index(leader)}")
     if len(ballot.leaders) > 1:
         others = [leader for leader in ballot.leaders if leader != votes[0]]
         assert break_tie_as_original(ballot) == others[0]
@@ -164,11 +177,12 @@ class Cramped:
         self.batches: list[int] = []
         self._inner = ScriptedModel(step_to_goal)
 
-    def generate(self, requests: Sequence[Request]) -> Sequence[Outcome]:
+    def generate(self, requests: Sequence[Request]) -> Iterator[tuple[int, Outcome]]:
         if groups_of(requests[0]):
             self.batches.append(len(requests))
         if groups_of(requests[0]) and len(requests) > self.room:
-            return [ModelError("out of memory", SessionStatus.AGENT_OUT_OF_MEMORY) for _ in requests]
+            failed: Outcome = ModelError("out of memory", SessionStatus.AGENT_OUT_OF_MEMORY)
+            return enumerate([failed] * len(requests))
         return self._inner.generate(requests)
 
     def count_tokens(self, messages: Sequence[Message]) -> TokenCount:

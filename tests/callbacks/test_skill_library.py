@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from perdure.callbacks.skill_library import HEADING, Procedure, SkillLibrary, read_procedure
 from perdure.core.errors import ModelError
 from perdure.core.types import Request, Trial
-from perdure.models.scripted import Reply, ReplyFunction, ScriptedModel
+from perdure.models.scripted import Given, ReplyFunction, ScriptedModel
 from tests.core.playing import DONE, play, pool_of
 
 
@@ -21,7 +21,7 @@ def write(request: Request) -> str:
     return f"Sure.\nName: reach {target}\nWhen: Bring the counter to {target}\nSteps: 1. add\n2. done"
 
 
-def library(reply: ReplyFunction | list[Reply] = write, **parameters: Any) -> SkillLibrary:
+def library(reply: ReplyFunction | list[Given] = write, **parameters: Any) -> SkillLibrary:
     model = pool_of(ScriptedModel(reply)).caller("callback", "m")
     return SkillLibrary(**{"model": model, **parameters})
 
@@ -48,7 +48,7 @@ def test_failures_are_not_distilled(tmp_path: Path) -> None:
 
 
 def test_a_reply_without_the_form_or_an_error_adds_nothing(tmp_path: Path) -> None:
-    replies: list[Reply] = ["Name: only a name", ModelError("no"), "Name: a\nWhen: b\nSteps: c"]
+    replies: list[Given] = ["Name: only a name", ModelError("no"), "Name: a\nWhen: b\nSteps: c"]
     past = play(tmp_path, callbacks=[library(replies)], tasks=3)
     assert ["skill_library" in past.line(i)["callbacks"] for i in range(3)] == [False, False, True]
 

@@ -38,7 +38,7 @@ def test_an_environment_that_conforms(perdure: Perdure) -> None:
     *checks, last = result.stdout.splitlines()
     assert all(line.startswith("pass  ") for line in checks)
     assert last == f"{len(checks)}/{len(checks)} checks passed"
-    assert any("oracle solves the sample: 3/3 tasks" in line for line in checks)
+    assert any("oracle solves the tasks: 3/3 tasks" in line for line in checks)
 
 
 def test_checks_that_need_an_oracle_are_not_applicable_without_one(perdure: Perdure, folder: Path) -> None:
@@ -46,11 +46,11 @@ def test_checks_that_need_an_oracle_are_not_applicable_without_one(perdure: Perd
     result = perdure("check", "environment", "world.py:World")
     assert result.exit_code == 0, result.stdout
     lines = result.stdout.splitlines()
-    assert "n/a   oracle solves the sample: not applicable: the world has no oracle" in lines
+    assert "n/a   oracle solves the tasks: not applicable: the world has no oracle" in lines
     assert not any(line.startswith("FAIL") for line in lines)
     assert lines[-1].endswith(" checks passed, 1 not applicable")
     body = json.loads(perdure("check", "environment", "world.py:World", "--json").stdout)
-    assert [check["name"] for check in body if not check["applicable"]] == ["oracle solves the sample"]
+    assert [check["name"] for check in body if not check["applicable"]] == ["oracle solves the tasks"]
 
 
 def test_a_strategy_that_does_not(perdure: Perdure, folder: Path) -> None:

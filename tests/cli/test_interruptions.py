@@ -7,12 +7,11 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from perdure.storage.run_store import RunStore
+from perdure.storage.files import FolderLock
 from tests.cli.conftest import Perdure
 
 WORLD = '''
@@ -134,8 +133,9 @@ def test_a_bug_keeps_the_part_of_its_traceback_that_matters(folder: Path) -> Non
 
 
 def test_a_run_folder_in_use_is_refused(perdure: Perdure, folder: Path) -> None:
-    with closing(RunStore(folder / "out")):
-        result = perdure("run", "counter.toml", "-q", "--out", "out")
+    lock = FolderLock(folder / "out")
+    result = perdure("run", "counter.toml", "-q", "--out", "out")
+    lock.release()
     assert result.exit_code == 2
     assert result.stderr == "error: run folder 'out' is in use by another process\n"
     assert perdure("run", "counter.toml", "-q", "--out", "out").exit_code == 0

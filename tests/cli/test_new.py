@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from perdure.cli import new
+from perdure.core.installation import add_packages, run_command
 from tests.cli.conftest import Perdure
 
 KINDS = ["environment", "callback", "strategy"]
@@ -54,16 +55,18 @@ def test_skeletons_keep_the_rules_of_the_house(perdure: Perdure, folder: Path, k
 def test_what_is_printed_can_be_used_as_it_stands(perdure: Perdure, folder: Path) -> None:
     lines = perdure("new", "environment", "dice", "--dir", "mine").stdout.splitlines()
     assert lines[-1] == "use it anywhere as mine/dice.py:Dice"
-    assert lines[-2] == "next: python -m pytest mine/test_dice.py | perdure run mine/dice.toml"
+    assert lines[-2] == (
+        f"next: {sys.executable} -m pytest mine/test_dice.py | {run_command()} run mine/dice.toml"
+    )
     assert (
         perdure("run", "counter.toml", "-q", "--set", "environment={name='mine/dice.py:Dice'}").exit_code == 0
     )
 
 
 def test_a_missing_pytest_is_mentioned(perdure: Perdure, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "pip install pytest" not in perdure("new", "callback", "one").stdout
+    assert "install pytest" not in perdure("new", "callback", "one").stdout
     monkeypatch.setattr(new, "find_spec", lambda name: None if name == "pytest" else find_spec(name))
-    assert "pip install pytest" in perdure("new", "callback", "two").stdout
+    assert add_packages("pytest") in perdure("new", "callback", "two").stdout
 
 
 def test_nothing_is_overwritten(perdure: Perdure, folder: Path) -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from perdure import load
+from perdure.core.installation import run_command
 from tests.cli.conftest import Perdure
 
 
@@ -27,7 +29,7 @@ def test_table_shows_run_floors_skills_and_what_to_do_next(perdure: Perdure, fol
     assert any("(floor: do nothing)" in line and "0/6 0.00" in line for line in lines)
     assert any(line.strip().startswith("increase") for line in lines)
     assert "statuses: completed 6" in lines
-    assert lines[-1] == "next: perdure report out | perdure replay out"
+    assert lines[-1] == f"next: {run_command()} report out | {run_command()} replay out"
     assert "6/6 tasks" in result.stderr
 
 
@@ -114,7 +116,7 @@ def test_tasks_and_repeats(perdure: Perdure, folder: Path) -> None:
 
 def test_floors_are_kept_and_follow_the_schedule(perdure: Perdure, folder: Path) -> None:
     facts(perdure, "--out", "out", "--limit", "2")
-    assert json.loads((folder / "out" / "floors.json").read_text())["tasks"] == ["0", "1"]
+    assert len(load(folder / "out" / "floors" / "oracle").sessions) == 2
     floors = facts(perdure, "--out", "out")["floors"]
     assert isinstance(floors, dict)
     assert {kind: floor["success"]["correct"] for kind, floor in floors.items()} == {
@@ -125,18 +127,15 @@ def test_floors_are_kept_and_follow_the_schedule(perdure: Perdure, folder: Path)
 
 def test_kept_floors_are_not_played_again(perdure: Perdure, folder: Path) -> None:
     facts(perdure, "--out", "out")
-    path = folder / "out" / "floors.json"
-    kept = json.loads(path.read_text())
-    kept["agents"]["oracle"]["success"]["correct"] = 5
-    path.write_text(json.dumps(kept))
-    floors = facts(perdure, "--out", "out")["floors"]
-    assert isinstance(floors, dict)
-    assert floors["oracle"]["success"]["correct"] == 5
+    ledgers = [folder / "out" / "floors" / kind / "ledger.jsonl" for kind in ("oracle", "do_nothing")]
+    before = [ledger.read_bytes() for ledger in ledgers]
+    assert facts(perdure, "--out", "out")["floors"]
+    assert [ledger.read_bytes() for ledger in ledgers] == before, "start times too"
 
 
 def test_no_floors(perdure: Perdure, folder: Path) -> None:
     assert facts(perdure, "--out", "out", "--no-floors")["floors"] is None
-    assert not (folder / "out" / "floors.json").exists()
+    assert not (folder / "out" / "floors").exists()
 
 
 def test_dry_run_estimates_and_writes_nothing(perdure: Perdure, folder: Path) -> None:

@@ -56,7 +56,7 @@ class Leaky(CounterEnvironment):
 
 class Fragile(CounterEnvironment):
     def interact(self, action: str) -> Observation:
-        action.encode("utf-8")
+        action.encode("ascii")
         return super().interact(action)
 
 
@@ -204,7 +204,7 @@ def lazy_oracle(environment: Environment) -> Agent:
 @pytest.mark.parametrize(
     ("world", "check"),
     [
-        (replace(COUNTER, oracle=lazy_oracle), "oracle solves the sample"),
+        (replace(COUNTER, oracle=lazy_oracle), "oracle solves the tasks"),
         (replace(COUNTER, do_nothing="Action: read"), "do nothing terminates"),
         (replace(COUNTER, normalise=lambda text: text + "!"), "normalise is idempotent"),
     ],
@@ -217,7 +217,13 @@ def test_without_an_oracle_nothing_fails_that_needs_one() -> None:
     world = replace(COUNTER, environment=Illiterate, oracle=None)
     results = list(check_environment(world))
     assert [result for result in results if not result.passed] == []
-    assert [result.name for result in results if not result.applicable] == ["oracle solves the sample"]
+    assert [result.name for result in results if not result.applicable] == ["oracle solves the tasks"]
+
+
+@pytest.mark.parametrize(("seconds", "told"), [(0.0, "5/20 tasks; 15 not played"), (1000.0, "20/20 tasks")])
+def test_the_oracle_plays_all_tasks_as_long_as_its_time_lasts(seconds: float, told: str) -> None:
+    results = check_environment(COUNTER, oracle_seconds=seconds)
+    assert [result.detail for result in results if result.name == "oracle solves the tasks"] == [told]
 
 
 def test_a_sample_holds_both_ends() -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
 from perdure.conformance.strategies import CHECKS, check_strategy
 from perdure.core.agent import Absorbed, ContextView
 from perdure.core.environment import Opening
-from perdure.core.types import JSON, Message, Observation
+from perdure.core.types import JSON, Message, Observation, Reply
 from perdure.strategies.full_history import FullHistory
 
 
@@ -85,20 +86,20 @@ class Late(FullHistory):
 
 
 class Picky(FullHistory):
-    def absorb(self, reply: str) -> Absorbed:
-        return Absorbed(action=reply.split("Action:")[1])
+    def absorb(self, reply: Reply) -> Absorbed:
+        return Absorbed(action=reply.text.split("Action:")[1])
 
 
 class Eager(FullHistory):
     def __init__(self) -> None:
         self._last = ""
 
-    def start(self, opening: Opening) -> None:
+    def start(self, opening: Opening, instructions: str) -> None:
         self._last = ""
 
-    def absorb(self, reply: str) -> Absorbed:
-        self._last = reply
-        return Absorbed(action=reply)
+    def absorb(self, reply: Reply) -> Absorbed:
+        self._last = reply.text
+        return Absorbed(action=reply.text)
 
     def render(self, view: ContextView) -> Sequence[Message]:
         first, *rest = super().render(view)
@@ -122,11 +123,51 @@ class Brittle(FullHistory):
         observation.text.encode("utf-8")
 
 
+class Leaky(FullHistory):
+    """What it rendered last shows in what it records."""
+
+    def __init__(self) -> None:
+        self._experience: tuple[str, ...] = ()
+
+    def render(self, view: ContextView) -> Sequence[Message]:
+        self._experience = view.experience
+        return super().render(view)
+
+    def trace(self) -> JSON:
+        return list(self._experience)
+
+
+class Sticky(FullHistory):
+    """A note that was shown once is shown for ever."""
+
+    def __init__(self) -> None:
+        self._notes: set[str] = set()
+
+    def render(self, view: ContextView) -> Sequence[Message]:
+        self._notes.add(view.note)
+        first, *rest = super().render(view)
+        return [Message("system", first.text + "".join(sorted(self._notes))), *rest]
+
+
+class Deaf(FullHistory):
+    def render(self, view: ContextView) -> Sequence[Message]:
+        return super().render(replace(view, note=""))
+
+
+class TwoMinds(FullHistory):
+    def read(self, reply: Reply) -> str | None:
+        return reply.text.lower()
+
+
 @pytest.mark.parametrize(
     ("build", "check"),
     [
-        (Leaking, "other views leave no trace"),
-        (Counting, "other views leave no trace"),
+        (Leaky, "render is pure"),
+        (Sticky, "note stands beside the observation"),
+        (Deaf, "note stands beside the observation"),
+        (TwoMinds, "read is pure"),
+        (Leaking, "render is pure"),
+        (Counting, "render is pure"),
         (Impure, "render is pure"),
         (Unlearned, "first message is the instructions block"),
         (Lecturing, "only the first message is system"),

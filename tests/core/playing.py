@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from pathlib import Path
 
 from perdure.core.agent import Agent, ModelAgent
 from perdure.core.callback import Callback, CallbackList
-from perdure.core.controller import Controller, Limits
+from perdure.core.controller import Limits
 from perdure.core.environment import Environment
-from perdure.core.model import LanguageModel, ModelPool, ModelSpec
+from perdure.core.model import LanguageModel, ModelHandle, ModelPool, ModelSpec
 from perdure.core.types import Request, Trial
 from perdure.environments.counter import CounterEnvironment
-from perdure.models.scripted import Reply, ReplyFunction, ScriptedModel
-from perdure.storage.journal import Journal, OnDivergence
-from perdure.storage.run_store import RunReader, RunStore
+from perdure.experiment.lanes import Lane
+from perdure.models.scripted import Given, ReplyFunction, ScriptedModel
+from perdure.storage.call_log import OnDivergence
+from perdure.storage.run_reader import RunReader
+from perdure.storage.run_store import RunStore
 from perdure.strategies.full_history import FullHistory
 
 DONE = "Action: done"
-Replies = Sequence[Reply] | ReplyFunction
-AgentMaker = Callable[[LanguageModel], Agent]
+Replies = Sequence[Given] | ReplyFunction
+AgentMaker = Callable[[ModelHandle], Agent]
 
 
 def step_to_goal(request: Request) -> str:
@@ -36,7 +39,7 @@ def pool_of(model: LanguageModel) -> ModelPool:
     return ModelPool({"m": ModelSpec("scripted")}, lambda _: model)
 
 
-def full_history_agent(model: LanguageModel) -> Agent:
+def full_history_agent(model: ModelHandle) -> Agent:
     return ModelAgent(model, FullHistory())
 
 
@@ -53,24 +56,20 @@ def play(
     pool: ModelPool | None = None,
     snapshot_every: int = 50,
     on_divergence: OnDivergence = "restart",
+    fsync: bool = False,
 ) -> RunReader:
     """Run, or resume, and return what the folder then holds."""
     pool = pool or pool_of(ScriptedModel(replies))
     environment = environment or CounterEnvironment(tasks=tasks)
-    store = RunStore(folder, snapshot_every=snapshot_every, fsync=False)
-    journal = Journal(folder / "journal.jsonl", on_divergence=on_divergence)
-    try:
-        Controller(
+    with closing(RunStore(folder, snapshot_every=snapshot_every, fsync=fsync)) as store:
+        Lane(
             schedule=schedule or [Trial(task_id) for task_id in environment.task_ids()],
             environment=environment,
             agent=agent(pool.caller("agent", "m")),
             callbacks=CallbackList(callbacks),
+            limits=limits,
             pool=pool,
             store=store,
-            journal=journal,
-            limits=limits,
+            on_divergence=on_divergence,
         ).run()
-    finally:
-        journal.close()
-        store.close()
     return RunReader(folder)

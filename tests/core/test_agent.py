@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -22,15 +23,18 @@ from perdure.core.errors import (
     UsageError,
 )
 from perdure.core.history import HistoryFactory
+from perdure.core.model import ModelHandle
 from perdure.core.randomness import keyed_random, keyed_seed
 from perdure.core.session import Session
 from perdure.core.types import (
     JSON,
+    Completion,
     Message,
     Observation,
     Request,
     Sampling,
     SessionStatus,
+    Trial,
     Usage,
     text_digest,
 )
@@ -51,12 +55,9 @@ def asked(
         seen.append(request)
         return "x"
 
-    agent = ModelAgent(ScriptedModel(reply), FullHistory(), sampling=sampling, seed=seed)
-    session = Session(task, sample=sample)
-    agent.start(session, OPENING)
-    for _ in range(turn):
-        session.take_turn()
-    assert agent.infer(VIEW) == "x"
+    agent = ModelAgent(ModelHandle.of(ScriptedModel(reply)), FullHistory(), sampling=sampling, seed=seed)
+    agent.start(Trial(task, sample), OPENING)
+    assert agent.infer(replace(VIEW, turn=turn)).text == "x"
     (request,) = seen
     return request
 
@@ -90,8 +91,8 @@ def test_the_schema_of_the_strategy_reaches_the_model() -> None:
         seen.append(request)
         return "{}"
 
-    agent = ModelAgent(ScriptedModel(reply), Shaped())
-    agent.start(Session("t"), OPENING)
+    agent = ModelAgent(ModelHandle.of(ScriptedModel(reply)), Shaped())
+    agent.start(Trial("t", 3), OPENING)
     agent.infer(VIEW)
     assert seen[0].schema == {"type": "object"}
     assert isinstance(agent.strategy, ContextStrategy)
@@ -99,8 +100,8 @@ def test_the_schema_of_the_strategy_reaches_the_model() -> None:
 
 def test_a_reply_that_cannot_be_had_is_raised_inside_the_agent() -> None:
     error = ModelError("full", SessionStatus.AGENT_CONTEXT_LIMIT)
-    agent = ModelAgent(ScriptedModel([error]), FullHistory())
-    agent.start(Session("t"), OPENING)
+    agent = ModelAgent(ModelHandle.of(ScriptedModel([error])), FullHistory())
+    agent.start(Trial("t"), OPENING)
     with pytest.raises(ModelError) as caught:
         agent.infer(VIEW)
     assert caught.value is error
@@ -108,23 +109,24 @@ def test_a_reply_that_cannot_be_had_is_raised_inside_the_agent() -> None:
 
 def test_a_scripted_agent_needs_two_methods() -> None:
     class Parrot(Agent):
-        def start(self, session: Session, opening: Opening) -> None:
+        def start(self, trial: Trial, opening: Opening) -> None:
             self.goal = opening.goal
 
         def infer(self, view: ContextView) -> str:
             return self.goal
 
     agent = Parrot()
-    agent.start(Session("t"), OPENING)
-    assert agent.absorb(agent.infer(VIEW)) == Absorbed(action="g")
+    agent.start(Trial("t"), OPENING)
+    assert agent.absorb(Completion(agent.infer(VIEW))) == Absorbed(action="g")
+    assert agent.read(Completion("x")) == "x"
     agent.observe(Observation("x"))
     assert agent.trace() is None
 
 
 def test_a_reply_becomes_an_action_or_an_error() -> None:
-    for arguments in ({}, {"action": "a", "error": "e"}):
+    for action, error in ((None, None), ("a", "e")):
         with pytest.raises(ValueError, match="either an action or an error"):
-            Absorbed(**arguments)
+            Absorbed(action, error)
     assert Absorbed(action="").action == ""
 
 

@@ -11,8 +11,7 @@ import pytest
 from perdure.core.agent import Agent, ContextView
 from perdure.core.environment import Opening
 from perdure.core.errors import ContractBroken
-from perdure.core.session import Session
-from perdure.core.types import JSON, Evaluation, EvaluationOutcome
+from perdure.core.types import JSON, Evaluation, EvaluationOutcome, Trial
 from perdure.environments.counter import CounterEnvironment
 from tests.core.playing import DONE, play
 
@@ -63,7 +62,7 @@ class Tracing(Agent):
     def __init__(self, trace: JSON) -> None:
         self._trace = trace
 
-    def start(self, session: Session, opening: Opening) -> None:
+    def start(self, trial: Trial, opening: Opening) -> None:
         pass
 
     def infer(self, view: ContextView) -> str:

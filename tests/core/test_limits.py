@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 
@@ -9,12 +8,13 @@ import pytest
 from perdure.core.agent import Absorbed, ModelAgent
 from perdure.core.controller import Limits
 from perdure.core.errors import ModelError, ModelUnavailable
-from perdure.core.model import LanguageModel
-from perdure.core.types import EvaluationOutcome, Request, SessionStatus
-from perdure.models.scripted import Reply, ScriptedModel
+from perdure.core.model import ModelHandle
+from perdure.core.types import JSON, EvaluationOutcome, Reply, Request, SessionStatus
+from perdure.models.scripted import Given, ScriptedModel
 from perdure.strategies.full_history import FullHistory
 from tests.core.bench import Bench
 from tests.core.playing import DONE, play, pool_of, step_to_goal
+from tests.core.sealed import edit
 from tests.core.spy import Spy, counted
 
 S = SessionStatus
@@ -62,7 +62,7 @@ def test_as_the_paper_the_model_is_asked_once_more_and_its_reply_discarded(tmp_p
 
 def test_a_model_that_fails_beyond_the_limit_decides_the_status(tmp_path: Path) -> None:
     limits = Limits(max_interactions=1, max_turns=9, ask_beyond_limit=True)
-    replies: list[Reply] = ["Action: read", ModelError("too long", S.AGENT_CONTEXT_LIMIT)]
+    replies: list[Given] = ["Action: read", ModelError("too long", S.AGENT_CONTEXT_LIMIT)]
     past = play(tmp_path, replies, tasks=1, limits=limits)
     assert past[0].record.status is S.AGENT_CONTEXT_LIMIT
 
@@ -70,12 +70,13 @@ def test_a_model_that_fails_beyond_the_limit_decides_the_status(tmp_path: Path) 
 class Picky(FullHistory):
     """A strategy that takes a reply only when it shouts."""
 
-    def absorb(self, reply: str) -> Absorbed:
-        return Absorbed(action=reply.capitalize()) if reply.isupper() else Absorbed(error="Shout!")
+    def absorb(self, reply: Reply) -> Absorbed:
+        text = reply.text
+        return Absorbed(action=text.capitalize()) if text.isupper() else Absorbed(error="Shout!")
 
 
-def picky_agent(model: LanguageModel) -> ModelAgent:
-    return ModelAgent(model, Picky())
+def picky_agent(model: ModelHandle) -> ModelAgent:
+    return ModelAgent(model, Picky(), retries=9)
 
 
 def test_endless_rejections_by_the_strategy_end_at_the_turn_limit(tmp_path: Path) -> None:
@@ -84,7 +85,7 @@ def test_endless_rejections_by_the_strategy_end_at_the_turn_limit(tmp_path: Path
     record = past[0].record
     assert (record.status, record.finish_reason) == (S.TASK_LIMIT_REACHED, "5 turns used")
     assert (record.turns, record.interactions) == (5, 0)
-    assert len(list(past.calls(0))) == 5, "a retry is journalled like any call"
+    assert len(list(past.calls(0))) == 5, "a retry is logged like any call"
 
 
 def test_a_rejection_by_the_strategy_is_shown_and_forgotten(tmp_path: Path) -> None:
@@ -96,10 +97,10 @@ def test_a_rejection_by_the_strategy_is_shown_and_forgotten(tmp_path: Path) -> N
     assert past[0].record.turns == 3
 
 
-def test_a_retry_is_no_event(tmp_path: Path) -> None:
+def test_every_inference_is_an_event_retries_included(tmp_path: Path) -> None:
     log: list[tuple[str, str]] = []
     play(tmp_path, ["hm", "hm", "ACTION: DONE"], [Spy(log)], tasks=1, agent=picky_agent)
-    assert counted(log)["on_agent_inference"] == 1
+    assert counted(log)["on_agent_inference"] == 3
     assert counted(log)["on_environment_interact"] == 1
 
 
@@ -126,10 +127,12 @@ def test_time_before_an_interruption_counts_but_what_was_played_then_is_played_a
     limits = {"max_seconds": 500.0, "max_interactions": 50}
     with pytest.raises(ModelUnavailable, match="down"):
         bench.run("environment.tasks=1", limits=limits)
-    journal = bench.out / "journal.jsonl"
-    lines = [json.loads(line) for line in journal.read_text().splitlines()]
-    lines[-1]["at"] = 1000
-    journal.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+    def answer_late(lines: list[dict[str, JSON]]) -> None:
+        assert [line["is"] for line in lines[-2:]] == ["observed", "asked"]
+        lines[-2]["at"] = 1000
+
+    edit(bench.out / "calls" / "0.jsonl", answer_late)
     bench.model("return 'go'")
     (record,) = bench.run("environment.tasks=1", limits=limits).records()
     assert record.finish_reason == "500.0 seconds used"
@@ -140,7 +143,7 @@ def test_time_before_an_interruption_counts_but_what_was_played_then_is_played_a
 def test_a_reply_that_cannot_be_had_becomes_a_status_and_the_run_goes_on(
     tmp_path: Path, status: SessionStatus
 ) -> None:
-    replies: list[Reply] = [DONE, "Action: read", ModelError("cannot", status), DONE]
+    replies: list[Given] = [DONE, "Action: read", ModelError("cannot", status), DONE]
     past = play(tmp_path, replies, tasks=3)
     records = list(past.records())
     assert [record.status for record in records] == [S.COMPLETED, status, S.COMPLETED]

@@ -1,21 +1,42 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from threading import Thread
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.core.errors import Divergence, ModelError, ModelUnavailable, PluginNotFound
-from perdure.core.model import LanguageModel, ModelPool, ModelSpec, Outcome, request_digest
-from perdure.core.types import Completion, Message, Request, Sampling, TokenCount, Usage
+from perdure.core.errors import Divergence, ModelError, ModelUnavailable, PluginNotFound, UsageError
+from perdure.core.model import LanguageModel, ModelHandle, ModelPool, ModelSpec, Outcome, request_digest
+from perdure.core.types import (
+    JSON,
+    Completion,
+    Draw,
+    Message,
+    Reasoning,
+    Request,
+    Sampling,
+    Text,
+    TokenCount,
+    ToolCall,
+    Usage,
+)
 from perdure.models.scripted import ScriptedModel
-from perdure.storage.journal import Journal
+from perdure.storage.call_log import CallLog
+from tests.core.sealed import edit
 
 
-def ask(text: str, draw: int = 0) -> Request:
-    return Request((Message("user", text),), draw=(0, 0, draw))
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path
+
+
+def ask(text: str) -> Request:
+    return Request((Message("user", text),))
 
 
 def echo(request: Request) -> Completion:
@@ -29,13 +50,13 @@ class Batches:
         self.batches: list[list[str]] = []
         self.closed = 0
 
-    def generate(self, requests: Sequence[Request]) -> Sequence[Outcome]:
+    def generate(self, requests: Sequence[Request]) -> Iterator[tuple[int, Outcome]]:
         self.batches.append([request.messages[-1].text for request in requests])
         if any(request.messages[-1].text == "down" for request in requests):
             raise ModelUnavailable("down")
-        return [
+        return enumerate(
             ModelError("bad") if request.messages[-1].text == "bad" else echo(request) for request in requests
-        ]
+        )
 
     def count_tokens(self, messages: Sequence[Message]) -> TokenCount:
         return TokenCount(len(messages), exact=True)
@@ -94,10 +115,9 @@ def test_an_unknown_name_lists_the_names() -> None:
         pool_with(Batches()).caller("agent", "n")
 
 
-def test_a_handle_is_a_language_model_and_batches_stay_batches() -> None:
+def test_a_handle_gives_a_list_and_batches_stay_batches() -> None:
     model = Batches()
     handle = pool_with(model).caller("agent", "m")
-    assert isinstance(handle, LanguageModel)
     assert texts(handle.generate([ask("a"), ask("bad"), ask("c")])) == ["A", "error bad", "C"]
     assert model.batches == [["a", "bad", "c"]]
     assert handle.generate([]) == []
@@ -105,30 +125,90 @@ def test_a_handle_is_a_language_model_and_batches_stay_batches() -> None:
     assert handle.count_tokens([Message("user", "x")]) == TokenCount(1, exact=True)
 
 
-def test_usage_is_metered_by_caller() -> None:
-    pool = pool_with(Batches())
+def test_usage_is_metered(folder: Path) -> None:
+    pool, log = logged(folder, Batches())
     pool.caller("agent", "m").generate([ask("a"), ask("bad")])
     pool.caller("critic", "m").generate([ask("b")])
-    charges = pool.drain_charges()
-    assert [(c.caller, c.model, c.usage, c.source) for c in charges] == [
-        ("agent", "m", Usage(10, 5, 4, 3), "model"),
-        ("agent", "m", Usage(), "model"),
-        ("critic", "m", Usage(10, 5, 4, 3), "model"),
+    assert [(c.caller, c.number, c.model, c.usage, c.answered) for c in log.charges] == [
+        ("agent", 0, "m", Usage(10, 5, 4, 3), "asked"),
+        ("agent", 1, "m", Usage(), "asked"),
+        ("critic", 0, "m", Usage(10, 5, 4, 3), "asked"),
     ]
-    assert all(charge.seconds >= 0 for charge in charges)
-    assert pool.drain_charges() == []
+    assert all(charge.seconds >= 0 for charge in log.charges)
     assert pool.usage == Usage(20, 10, 8, 6)
+    log.close()
 
 
-def test_a_cache_hit_asks_nobody_and_counts_no_tokens() -> None:
-    model = Batches()
-    pool = pool_with(model, Store())
+@pytest.mark.parametrize(("at_once", "seconds"), [(1, (0.2, 0.2)), (2, (0.2, 0.4))])
+def test_each_call_has_its_own_seconds(folder: Path, at_once: int, seconds: tuple[float, float]) -> None:
+    class Slow(Batches):
+        max_concurrency = at_once
+
+        def generate(self, requests: Sequence[Request]) -> Iterator[tuple[int, Outcome]]:
+            for answer in super().generate(requests):
+                time.sleep(0.2)
+                yield answer
+
+    pool, log = logged(folder, Slow())
+    pool.caller("agent", "m").generate([ask("a"), ask("b")])
+    for charge, expected in zip(log.charges, seconds, strict=True):
+        assert expected <= charge.seconds < expected + 0.19
+    log.close()
+
+
+def test_waiting_for_a_connection_is_not_time_spent_on_the_task(folder: Path) -> None:
+    class Queued(Batches):
+        def generate(self, requests: Sequence[Request]) -> Iterator[tuple[int, Outcome]]:
+            time.sleep(0.4)
+            yield 0, Completion("x", seconds=0.1)
+
+    pool, log = logged(folder, Queued())
+    pool.caller("agent", "m").generate([ask("a")])
+    assert [charge.seconds for charge in log.charges] == [0.1]
+    assert 0.1 <= log.seconds < 0.3
+    log.close()
+
+
+def test_a_cache_hit_asks_nobody_and_counts_no_tokens(folder: Path) -> None:
+    model, cache = Batches(), Store()
+    pool, log = logged(folder, model, cache)
     handle = pool.caller("agent", "m")
     handle.generate([ask("a")])
-    assert texts(handle.generate([ask("a"), ask("b"), ask("a", draw=1)])) == ["A", "B", "A"]
-    assert model.batches == [["a"], ["b", "a"]], "another draw is another request"
-    assert [charge.source for charge in pool.drain_charges()] == ["model", "cache", "model", "model"]
-    assert pool.usage == Usage(30, 15, 12, 9)
+    assert texts(handle.generate([ask("a"), ask("a")])) == ["A", "A"]
+    assert model.batches == [["a"], ["a", "a"]], "the same question again is another draw"
+    log.turn = 1
+    handle.generate([ask("a")])
+    assert model.batches[2:] == [["a"]], "and another turn too"
+    assert [charge.answered for charge in log.charges] == ["asked"] * 4
+    log.close()
+
+    (folder / "again").mkdir()
+    again = ModelPool({"m": ModelSpec("p")}, lambda spec: model, cache=cache)
+    log = again.recorder = CallLog(folder / "again" / "0.jsonl", {"task": "t"})
+    handle = again.caller("agent", "m")
+    assert texts(handle.generate([ask("a"), ask("b"), ask("a")])) == ["A", "B", "A"]
+    assert model.batches[3:] == [["b"]]
+    # A batch's cached calls are logged before the others are asked.
+    assert [(c.number, c.answered) for c in log.charges] == [(0, "cache"), (2, "cache"), (1, "asked")]
+    assert again.usage == Usage(10, 5, 4, 3)
+    log.close()
+    again = pool_with(Batches())
+    log = again.recorder = CallLog(folder / "again" / "0.jsonl", {"task": "t"})
+    again.caller("agent", "m").generate([ask("a"), ask("b"), ask("a")])
+    assert again.usage == Usage(10, 5, 4, 3), "a cached answer that is served again is still nobody's bill"
+    log.close()
+
+
+def test_two_repeats_of_a_task_ask_twice_under_a_cache(folder: Path) -> None:
+    model, cache = Batches(), Store()
+    for repeat in (0, 1, 0):
+        log = CallLog(folder / f"{repeat}.jsonl", {"task": "t", "repeat": repeat})
+        pool = pool_with(model, cache)
+        pool.recorder = log
+        pool.caller("environment", "m").generate([ask("a")])
+        log.close()
+        (folder / f"{repeat}.jsonl").unlink()
+    assert model.batches == [["a"], ["a"]]
 
 
 def test_errors_are_not_cached() -> None:
@@ -140,77 +220,174 @@ def test_errors_are_not_cached() -> None:
     assert cache.kept == {}
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return tmp_path
-
-
-def journalled(folder: Path, model: LanguageModel, cache: Store | None = None) -> tuple[ModelPool, Journal]:
+def logged(folder: Path, model: LanguageModel, cache: Store | None = None) -> tuple[ModelPool, CallLog]:
     pool = pool_with(model, cache)
-    journal = Journal(folder / "journal.jsonl")
-    journal.begin(0, "t", 0)
-    pool.recorder = journal
-    return pool, journal
+    log = CallLog(folder / "0.jsonl", {"task": "t"})
+    pool.recorder = log
+    return pool, log
 
 
 def test_calls_are_recorded_in_the_order_of_the_requests_with_their_callers(folder: Path) -> None:
-    pool, journal = journalled(folder, Batches(), Store())
+    pool, log = logged(folder, Batches(), Store())
     agent, critic = pool.caller("agent", "m"), pool.caller("critic", "m")
     agent.generate([ask("a")])
     critic.generate([ask("b"), ask("a"), ask("bad")])
-    assert [(c.caller, c.request) for c in journal.calls] == [
-        ("agent", ask("a")),
-        ("critic", ask("b")),
-        ("critic", ask("a")),
-        ("critic", ask("bad")),
+    assert [(c.caller, c.number, c.request) for c in log.calls] == [
+        ("agent", 0, ask("a")),
+        ("critic", 0, ask("b")),
+        ("critic", 1, ask("a")),
+        ("critic", 2, ask("bad")),
     ]
-    journal.close()
+    assert log.turn == 0
+    log.close()
     model = Batches()
-    pool, journal = journalled(folder, model)
+    pool, log = logged(folder, model)
     assert texts(pool.caller("agent", "m").generate([ask("a")])) == ["A"]
     assert texts(pool.caller("critic", "m").generate([ask("b"), ask("a"), ask("bad")])) == [
         "B",
         "A",
         "error bad",
     ]
-    assert model.batches == [], "served from the journal, cache hits and errors too"
-    assert [charge.source for charge in pool.drain_charges()] == ["journal"] * 4
-    assert pool.usage.prompt_tokens == 30
-    journal.close()
+    assert model.batches == [], "served from the log, cache hits and errors too"
+    assert [c.answered for c in log.charges] == ["asked", "cache", "asked", "asked"], "as first answered"
+    assert pool.usage.prompt_tokens == 20
+    log.close()
 
 
-def test_of_a_batch_that_was_partly_recorded_only_the_rest_is_asked(folder: Path) -> None:
-    pool, journal = journalled(folder, Batches())
+@pytest.mark.parametrize("lost", [0, 1, 2])
+def test_of_a_batch_that_was_partly_answered_only_the_rest_is_asked(folder: Path, lost: int) -> None:
+    pool, log = logged(folder, Batches())
     pool.caller("agent", "m").generate([ask("a"), ask("b"), ask("c")])
-    journal.close()
-    path = folder / "journal.jsonl"
-    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
+    log.close()
+
+    def lose(lines: list[dict[str, JSON]]) -> None:
+        (place,) = [
+            i for i, line in enumerate(lines) if (line["is"], line.get("number")) == ("answered", lost)
+        ]
+        del lines[place]
+
+    edit(folder / "0.jsonl", lose)
     model = Batches()
-    pool, journal = journalled(folder, model)
+    pool, log = logged(folder, model)
     assert texts(pool.caller("agent", "m").generate([ask("a"), ask("b"), ask("c")])) == ["A", "B", "C"]
-    assert model.batches == [["c"]]
-    assert [charge.source for charge in pool.drain_charges()] == ["journal", "journal", "model"]
-    assert len(journal.calls) == 3
-    journal.close()
+    assert model.batches == [["abc"[lost]]]
+    expected = ["asked", "asked", "asked"]
+    expected[lost] = "unanswered"
+    assert [c.answered for c in log.charges] == [*expected, "asked"], "the lost one is perhaps paid"
+    assert [call.number for call in log.calls] == [0, 1, 2]
+    log.close()
 
 
-def test_a_batch_that_fails_as_a_whole_records_nothing(folder: Path) -> None:
-    pool, journal = journalled(folder, Batches())
+def test_a_batch_that_fails_as_a_whole_is_perhaps_paid(folder: Path) -> None:
+    pool, log = logged(folder, Batches())
     with pytest.raises(ModelUnavailable):
         pool.caller("agent", "m").generate([ask("a"), ask("down")])
-    assert journal.calls == []
-    assert pool.drain_charges() == []
-    journal.close()
+    assert log.calls == ()
+    assert [(c.number, c.answered) for c in log.charges] == [(0, "unanswered"), (1, "unanswered")]
+    log.close()
+
+
+def test_what_had_arrived_when_a_batch_failed_is_logged_and_not_asked_again(folder: Path) -> None:
+    class Dying(Batches):
+        def generate(self, requests: Sequence[Request]) -> Iterator[tuple[int, Outcome]]:
+            yield 2, echo(requests[2])
+            yield 0, echo(requests[0])
+            raise ModelUnavailable("gone")
+
+    batch = [ask("a"), ask("b"), ask("c")]
+    cache = Store()
+    pool, log = logged(folder, Dying(), cache)
+    with pytest.raises(ModelUnavailable, match="gone"):
+        pool.caller("agent", "m").generate(batch)
+    assert [c.answered for c in log.charges] == ["asked", "unanswered", "asked"]
+    assert pool.usage.prompt_tokens == 20
+    assert len(cache.kept) == 2
+    log.close()
+    model = Batches()
+    pool, log = logged(folder, model)
+    assert texts(pool.caller("agent", "m").generate(batch)) == ["A", "B", "C"]
+    assert model.batches == [["b"]]
+    log.close()
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        [(0, Completion("x"))],
+        [(0, Completion("x")), (0, Completion("x"))],
+        [(0, Completion("x")), (2, Completion("x"))],
+        [(0, Completion("x")), (1, "x")],
+        [Completion("x"), Completion("x")],
+    ],
+)
+def test_a_model_that_breaks_its_contract_is_named(answers: list[Any]) -> None:
+    class Broken(Batches):
+        def generate(self, requests: Sequence[Request]) -> Iterator[tuple[int, Outcome]]:
+            return iter(answers)
+
+    with pytest.raises(UsageError, match=r"^Broken\.generate\(\)"):
+        ModelHandle.of(Broken()).generate([ask("a"), ask("b")])
+
+
+def test_replies_are_cleaned_where_they_enter(folder: Path) -> None:
+    given = Completion(
+        [Text("<think>hm</think>\n\nls \ud800"), ToolCall("1", "f", "{\0}")], usage=Usage(1, 1)
+    )
+    clean = Completion(
+        [Reasoning("hm"), Text("ls \ufffd"), ToolCall("1", "f", "{\ufffd}")], usage=Usage(1, 1)
+    )
+    cache = Store()
+    pool, log = logged(folder, ScriptedModel([given]), cache)
+    assert pool.caller("agent", "m").generate([ask("a")]) == [clean]
+    assert [call.outcome for call in log.calls] == [clean]
+    assert list(cache.kept.values()) == [clean]
+    log.close()
+    pool, log = logged(folder, ScriptedModel([]))
+    assert pool.caller("agent", "m").generate([ask("a")]) == [clean], "and recorded as they were read"
+    log.close()
+
+
+def test_lanes_share_models_and_the_meter_and_have_their_own_logs(folder: Path) -> None:
+    built: list[LanguageModel] = []
+
+    def build(spec: ModelSpec) -> LanguageModel:
+        time.sleep(0.05)
+        built.append(ScriptedModel(echo))
+        return built[-1]
+
+    pool = ModelPool({"m": ModelSpec("p")}, build)
+    lanes = [pool.lane() for _ in range(8)]
+    logs = []
+    for number, lane in enumerate(lanes):
+        lane.recorder = CallLog(folder / f"{number}.jsonl", {"task": f"t{number}"})
+        logs.append(lane.recorder)
+
+    def play(lane: ModelPool) -> None:
+        handle = lane.caller("agent", "m")
+        for number in range(20):
+            handle.generate([ask(str(number))])
+
+    threads = [Thread(target=play, args=(lane,)) for lane in lanes]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(built) == 1
+    assert pool.recorder is None
+    assert pool.usage == Usage(1600, 800, 640, 480)
+    assert [len(log.calls) for log in logs] == [20] * 8
+    for log in logs:
+        log.close()
 
 
 def test_another_request_than_the_recorded_one_is_a_divergence(folder: Path) -> None:
-    pool, journal = journalled(folder, Batches())
+    pool, log = logged(folder, Batches())
     pool.caller("agent", "m").generate([ask("a")])
-    journal.close()
-    pool, journal = journalled(folder, Batches())
+    log.close()
+    pool, log = logged(folder, Batches())
     with pytest.raises(Divergence, match="'agent' asked 'm' something that was not asked then"):
         pool.caller("agent", "m").generate([ask("z")])
-    journal.close()
+    log.close()
 
 
 def test_models_are_closed_once() -> None:
@@ -231,7 +408,7 @@ requests = st.builds(
     schema=st.one_of(st.none(), st.just({"type": "object"})),
     logprobs=st.integers(0, 2),
     sampling=st.builds(Sampling, temperature=st.floats(0, 2), seed=st.one_of(st.none(), st.integers(0, 9))),
-    draw=st.tuples(st.integers(0, 2), st.just(1), st.integers(0, 2)),
+    draw=st.builds(Draw, st.integers(0, 2), st.integers(0, 2), st.integers(0, 2)),
 )
 
 

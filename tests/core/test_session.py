@@ -184,6 +184,8 @@ def test_the_record_is_frozen_and_complete() -> None:
         "finish_reason": "ended",
         "interactions": 1,
         "turns": 2,
+        "malformed": 0,
+        "fallbacks": 0,
     }
     assert record.correct
     with pytest.raises(AttributeError):

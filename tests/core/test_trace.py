@@ -5,7 +5,7 @@ from pathlib import Path
 
 from perdure.core.agent import Agent, ModelAgent
 from perdure.core.environment import Opening
-from perdure.core.model import LanguageModel
+from perdure.core.model import ModelHandle
 from perdure.core.types import JSON
 from perdure.strategies.full_history import FullHistory
 from tests.core.playing import play
@@ -15,14 +15,14 @@ from tests.core.worlds import Breakable
 class Traced(FullHistory):
     """Records the goal it was started with."""
 
-    def start(self, opening: Opening) -> None:
+    def start(self, opening: Opening, instructions: str) -> None:
         self.goal = opening.goal
 
     def trace(self) -> JSON:
         return {"goal": self.goal}
 
 
-def traced_agent(model: LanguageModel) -> Agent:
+def traced_agent(model: ModelHandle) -> Agent:
     return ModelAgent(model, Traced())
 
 

@@ -6,11 +6,12 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from perdure.core.environment import Environment, Opening
 from perdure.core.errors import EnvironmentUnavailable
 from perdure.core.history import HistoryFactory
+from perdure.core.parameters import Operational
 from perdure.core.session import SessionRecord
 from perdure.core.types import Evaluation, EvaluationOutcome, Observation, SessionStatus, Trial
 from perdure.core.world import World
@@ -27,7 +28,7 @@ class Breakable(Environment):
     version = "1"
     instructions = "Say win, then end."
 
-    def __init__(self, *, knobs: Path, tasks: int = 3) -> None:
+    def __init__(self, *, knobs: Annotated[Path, Operational], tasks: int = 3) -> None:
         self.history_factory = HistoryFactory()
         self._knobs_file = knobs
         self._tasks = [str(i) for i in range(tasks)]

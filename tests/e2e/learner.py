@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from perdure import Callback, CallbackContext, LanguageModel, Message, Request
+from perdure import Callback, CallbackContext, Message, ModelHandle, Request
 from perdure.core.errors import ModelError
 from perdure.core.randomness import keyed_random
 from perdure.core.types import JSON, Completion
@@ -38,7 +38,7 @@ class Lessons(Callback):
 
     name = "lessons"
 
-    def __init__(self, *, model: LanguageModel) -> None:
+    def __init__(self, *, model: ModelHandle) -> None:
         self._model = model
         self._lessons: list[str] = []
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import perdure
+from perdure.storage import files
 from tests.e2e.learner import MODEL_LOG, config
 
 KILL_POINTS = 120
@@ -45,28 +46,27 @@ def in_child(body: Callable[[], None]) -> int:
 def die_at_write(number: int, fraction: float) -> None:
     """Make this process SIGKILL itself in its `number`-th write, after `fraction` of its bytes."""
     count = 0
-    pwrite, replace = os.pwrite, Path.replace
+    write_at, replace = files.write_at, os.replace
 
-    def killing_pwrite(fd: int, data: bytes, offset: int) -> int:
+    def killing_write(descriptor: int, data: bytes, offset: int) -> int:
         nonlocal count
         count += 1
         if count == number:
-            pwrite(fd, data[: int(len(data) * fraction)], offset)
+            write_at(descriptor, data[: int(len(data) * fraction)], offset)
             os.kill(os.getpid(), signal.SIGKILL)
-        return pwrite(fd, data, offset)
+        return write_at(descriptor, data, offset)
 
-    def killing_replace(self: Path, target: Path) -> Path:
+    def killing_replace(source: Path, target: Path) -> None:
         nonlocal count
         count += 1
         if count == number and fraction < 1:
             os.kill(os.getpid(), signal.SIGKILL)
-        renamed = replace(self, target)
+        replace(source, target)
         if count == number:
             os.kill(os.getpid(), signal.SIGKILL)
-        return renamed
 
-    os.pwrite = killing_pwrite  # type: ignore[assignment]
-    Path.replace = killing_replace  # type: ignore[assignment, method-assign]
+    files.write_at = killing_write
+    os.replace = killing_replace  # type: ignore[assignment]
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ import pytest
 
 import perdure
 from perdure.core.errors import RunFolderError
+from perdure.core.session import NoPastSessions
 from perdure.experiment.config import ProbesSection
-from perdure.experiment.frozen import NoPastSessions
 from perdure.experiment.probes import probe_positions, read_probes, run_transfer
 from tests.e2e.lifelong_parts import HERE, counter_config
 from tests.e2e.test_kill import die_at_write, in_child
@@ -89,7 +89,7 @@ def test_probes_play_all_tasks_with_the_memory_of_their_moment(tmp_path: Path) -
     shown = [text for text in probes[6][0].experience if "solved before" in text]
     assert [text.count(run.sessions[i].goal) for i, text in zip(solved[-2:], shown, strict=True)] == [1, 1]
     assert "callback:reflection" not in {
-        call[0] for reader in probes.values() for line in reader.ledger() for call in line["calls"]
+        call[1] for reader in probes.values() for line in reader.ledger() for call in line["calls"]
     }
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from perdure.core.errors import ConfigError, UsageError
 from perdure.core.types import EPOCH
-from perdure.experiment.config import RunConfig, apply_set, config_hash, flatten, load_config
+from perdure.experiment.config import apply_set, flatten, load_config
 
 COUNTER: dict[str, Any] = {"environment": {"name": "counter"}}
 
@@ -188,29 +188,6 @@ def test_sets_are_carried_out_in_order_and_leave_the_source_alone() -> None:
     assert source == {"environment": {"name": "counter"}, "tasks": ("1",)}
 
 
-def identity(**changes: Any) -> str:
-    return config_hash(RunConfig.model_validate({**COUNTER, **changes}).identity())
-
-
-def test_execution_is_no_part_of_the_identity_and_everything_else_is() -> None:
-    plain = identity()
-    execution = {"out": "x", "limit": 3, "repeat": 2, "snapshot_every": 1, "cache": True, "fsync": False}
-    assert identity(execution={**execution, "on_divergence": "keep"}) == plain
-    assert identity(seed=0) == plain, "a default that is written down changes nothing"
-    others = [
-        identity(seed=1),
-        identity(name="other"),
-        identity(environment={"name": "counter", "tasks": 3}),
-        identity(agent={"kind": "oracle"}),
-        identity(agent={"sampling": {"temperature": 0.1}}),
-        identity(models={"m": {"provider": "scripted"}}),
-        identity(callbacks=[{"name": "x"}]),
-        identity(limits={"max_turns": 3}),
-        identity(tasks=["0"]),
-    ]
-    assert len({plain, *others}) == len(others) + 1
-
-
 def test_flatten() -> None:
     assert flatten({"a": {"b": 1, "c": {}}, "d": [1], "e": [{"f": 2}]}) == {
         "a.b": 1,
@@ -247,21 +224,11 @@ def test_no_set_is_a_crash(path: str, value: str) -> None:
 @pytest.mark.parametrize(
     "text", ['"2026-05-04T12:00:00Z"', "2026-05-04T12:00:00Z", "2026-05-04T14:00:00+02:00"]
 )
-def test_a_clock_has_one_spelling_and_is_part_of_the_identity(tmp_path: Path, text: str) -> None:
+def test_a_clock_has_one_spelling(tmp_path: Path, text: str) -> None:
     (tmp_path / "run.toml").write_text(f'clock = {text}\n[environment]\nname = "counter"\n')
     config = load_config(tmp_path / "run.toml")
     assert config.instant == datetime(2026, 5, 4, 12, tzinfo=UTC)
-    assert config.identity()["clock"] == "2026-05-04T12:00:00+00:00"
     same = load_config({"environment": {"name": "counter"}}, [f"clock={text}"])
-    assert config_hash(same.identity()) == config_hash(config.identity())
+    assert same.clock == config.clock == "2026-05-04T12:00:00+00:00"
     default = load_config({"environment": {"name": "counter"}})
     assert default.instant == EPOCH
-    assert config_hash(default.identity()) != config_hash(config.identity())
-
-
-def test_values_are_taken_as_they_are() -> None:
-    source = {"environment": {"name": "counter"}}
-    values = {"execution.out": 'runs/🦊 "x" = 3', "tasks": ["0", "🦊", "true"]}
-    config = load_config(source, values=values)
-    assert config.execution.out == values["execution.out"]
-    assert config.tasks == values["tasks"]

@@ -23,7 +23,7 @@ class Mine(Callback):
         pass
 
 class Watcher(Callback):
-    affects_results = False
+    reach = "watch"
 """
 
 
@@ -65,7 +65,7 @@ def test_a_changed_source_file_of_a_callback_is_refused(tmp_path: Path) -> None:
     perdure.run(config, out=tmp_path / "run")
     perdure.run(config, out=tmp_path / "run")
     file.write_text(CALLBACK + "\n# changed\n")
-    assert "sources.mine.py: " in refusal(config, tmp_path / "run")
+    assert "sources.callbacks.mine.mine.py: " in refusal(config, tmp_path / "run")
 
 
 def test_watchers_and_execution_may_change_between_two_processes(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_the_written_configuration_is_the_resolved_one_and_can_be_run_again(tmp_
     body = tomllib.loads((run.folder / "config.toml").read_text())
     recorded = body.pop("recorded")
     assert recorded["hash"] == run.hash
-    assert set(recorded) == {"hash", "schema", "perdure", "python", "base", "identity", "planned"}
+    assert set(recorded) == {"kept", "hash", "schema", "perdure", "python", "base", "identity", "planned"}
     assert body["environment"] == {"name": "counter", "tasks": 3}
     again = perdure.run(body, out=tmp_path / "again")
     assert again.hash == run.hash

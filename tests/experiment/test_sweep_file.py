@@ -9,9 +9,9 @@ import pytest
 from perdure.core.agent import ModelAgent
 from perdure.core.errors import ConfigError
 from perdure.core.types import JSON
-from perdure.experiment.config import load_config
+from perdure.experiment.config import load_config, set_key
 from perdure.experiment.experiment import Experiment
-from perdure.experiment.sweep.file import Sweep, load_sweep, set_key
+from perdure.experiment.sweep.file import Sweep, load_sweep
 
 BASE = """
 [base]

@@ -7,11 +7,13 @@ import signal
 import subprocess
 import sys
 import time
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
-from perdure.experiment.sweep import Sweep, is_finished, load_sweep, run_sweep
+from perdure.experiment.runs import load
+from perdure.experiment.sweep import Sweep, load_sweep, run_sweep
 from perdure.reports.sweep_table import sweep_facts, sweep_table
 
 WAREHOUSE = """
@@ -133,7 +135,7 @@ def test_a_sweep_that_is_killed_ends_its_processes_and_goes_on_later(
         assert time.monotonic() < deadline, "a worker outlived its sweep"
         time.sleep(0.05)
     done = sessions(sweep.out)
-    assert not all(is_finished(run.folder) for run in sweep.runs)
+    assert done < 60
 
     before = {path: path.read_bytes() for path in sweep.out.glob("*/sessions.jsonl")}
     process = subprocess.Popen(
@@ -148,3 +150,76 @@ def test_a_sweep_that_is_killed_ends_its_processes_and_goes_on_later(
     process.wait(timeout=30)
     for path, content in before.items():
         assert path.read_bytes().startswith(content)
+
+
+PLUGGED = """
+[base]
+environment = { name = "world.py:World", tasks = "tasks.txt" }
+agent = { kind = "oracle" }
+execution = { limit = 2 }
+"""
+
+WORLD = """
+from pathlib import Path
+from helper import VERSION
+from perdure.environments.counter import CounterEnvironment
+
+class World(CounterEnvironment):
+    def __init__(self, tasks: Path):
+        super().__init__(tasks=int(tasks.read_text()))
+        self.version = VERSION
+"""
+
+
+@pytest.fixture
+def plugged(tmp_path: Path) -> Sweep:
+    for name, content in {"world.py": WORLD, "helper.py": "VERSION = '1'\n", "tasks.txt": "6\n"}.items():
+        (tmp_path / name).write_text(content)
+    return planned(tmp_path, PLUGGED)
+
+
+def test_a_longer_schedule_is_not_finished(plugged: Sweep, tmp_path: Path) -> None:
+    (first,) = run_sweep(plugged)
+    assert (first.error, len(load(first.run.folder).sessions)) == ("", 2)
+    longer = planned(tmp_path, PLUGGED.replace("limit = 2", "limit = 4"))
+    (second,) = run_sweep(longer)
+    assert (second.error, second.skipped, len(load(first.run.folder).sessions)) == ("", False, 4)
+    assert second.run.folder == first.run.folder
+    (third,) = run_sweep(longer)
+    assert (third.error, third.skipped) == ("", True)
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "changed"),
+    [
+        ("world.py", WORLD + "\n", "sources.environment.world.py: "),
+        ("helper.py", "VERSION = '1' \n", "sources.environment.helper.py: "),
+        ("tasks.txt", "6", "data.environment.tasks: "),
+    ],
+)
+def test_a_run_whose_files_changed_is_not_shown_as_finished(
+    plugged: Sweep, tmp_path: Path, file: str, content: str, changed: str
+) -> None:
+    assert [outcome.error for outcome in run_sweep(plugged)] == [""]
+    (tmp_path / file).write_text(content)
+    (again,) = run_sweep(plugged)
+    assert "holds a run of another configuration" in again.error
+    assert changed in again.error
+
+
+def test_a_plugin_that_ends_the_process_has_not_finished_its_run(plugged: Sweep, tmp_path: Path) -> None:
+    (tmp_path / "helper.py").write_text("import os\nprint('bye', flush=True)\nos._exit(0)\n")
+    (outcome,) = run_sweep(plugged)
+    assert outcome.error == "the process ended with code 0 before its run was finished"
+
+
+def test_a_run_of_another_version_is_told_and_accepted(plugged: Sweep) -> None:
+    run_sweep(plugged)
+    config = plugged.runs[0].folder / "config.toml"
+    config.write_text(config.read_text().replace(f'perdure = "{version("perdure")}"', 'perdure = "0.0.9"'))
+    (told,) = run_sweep(plugged)
+    assert "was played with perdure 0.0.9, this is" in told.error
+    (accepted,) = run_sweep(plugged, accept_version=True)
+    assert (accepted.error, accepted.skipped) == ("", True)
+    (again,) = run_sweep(plugged)
+    assert (again.error, again.skipped) == ("", True)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from perdure.metrics.growth import cumulative_exponent, slope, step_series, student_quantile
+from perdure.storage.ledger import LedgerRow
 
 
 @given(st.floats(-50, 50), st.floats(-5, 5), st.integers(3, 60))
@@ -95,7 +97,13 @@ def test_no_freedom_is_refused() -> None:
 
 def test_steps_of_a_ledger_line_hold_the_calls_of_others() -> None:
     def call(caller: str, prompt: int, completion: int, seconds: float) -> list[object]:
-        return [caller, "default", "model", prompt, completion, 0, 0, seconds]
+        numbers[caller] += 1
+        row = LedgerRow(
+            1, caller, numbers[caller] - 1, "default", "asked", prompt, completion, 0, 0, seconds, 0.0
+        )
+        return list(row)
+
+    numbers: Counter[str] = Counter()
 
     calls = [
         call("strategy", 9, 9, 9.0),
@@ -103,5 +111,7 @@ def test_steps_of_a_ledger_line_hold_the_calls_of_others() -> None:
         call("strategy", 30, 3, 0.5),
         call("agent", 120, 20, 2.0),
     ]
-    series = step_series({"calls": calls})
+    given_up = list(LedgerRow(0, "agent", 0, "default", "asked", 999, 9, 0, 0, 9.0, 0.0))
+    lost = list(LedgerRow(1, "agent", 2, "default", "unanswered", 0, 0, 0, 0, 0.0, 0.0))
+    series = step_series({"restarts": 1, "calls": [given_up, *calls, lost]})
     assert (series.prompts, series.tokens, series.seconds) == ([100, 120], [143, 140], [1.5, 2.0])

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -140,8 +141,32 @@ def test_every_trial_ends_in_exactly_one_outcome_and_none_is_dropped(records: li
     assert sum(found.counts.values()) == len(records)
     correct = sum(r.correct for r in records)
     assert found.counts.get("correct", 0) == correct
-    assert found.rates["failed"] == found.rates["worst"] == (correct, len(records))
-    assert found.rates["excluded"] == (correct, len(records) - found.counts.get("ungraded", 0))
+    counted = [r for r in records if r.outcome is not EvaluationOutcome.IGNORED]
+    assert found.counts.get("ignored", 0) == len(records) - len(counted)
+    assert found.rates["failed"] == found.rates["worst"] == (correct, len(counted))
+    assert found.rates["excluded"] == (correct, len(counted) - found.counts.get("ungraded", 0))
+
+
+@given(st.lists(OUTCOMES))
+def test_ignored_trials_change_no_measure(records: list[SessionRecord]) -> None:
+    numbered = [replace(r, task_id=str(i), reward=float(r.correct)) for i, r in enumerate(records)]
+    rest = [r for r in numbered if not r.ignored]
+    reference = [replace(r, outcome=EvaluationOutcome.CORRECT, reward=1.0) for r in numbered]
+    assert online_curve(numbered) == online_curve(rest)
+    assert area_under_curve(numbered) == area_under_curve(rest)
+    assert regret(numbered, reference) == regret(rest, reference)
+    assert regret(reference, numbered) == regret([reference[int(r.task_id)] for r in rest], rest)
+    if rest:
+        assert gain(numbered, reference) == gain(rest, reference)
+        assert gain(reference, numbered) == -gain(rest, reference)
+    skills = {r.task_id: ["x"] for r in numbered}
+    assert skill_curves(numbered, skills).get("x", []) == online_curve(rest)
+
+
+def test_a_probe_leaves_out_what_is_ignored() -> None:
+    before = [record("a"), record("b", outcome=EvaluationOutcome.IGNORED), record("c", correct=False)]
+    _, matrix = probe_matrix([before, before], {"a": 1, "b": 1, "c": 2})
+    assert matrix == [[1.0, 0.0], [1.0, 0.0]]
 
 
 @pytest.mark.parametrize(
@@ -154,7 +179,7 @@ def test_every_trial_ends_in_exactly_one_outcome_and_none_is_dropped(records: li
         ("agent_validation_failed", "incorrect", "incorrect"),
         ("task_environment_error", "incorrect", "ungraded"),
         ("completed", "unknown", "ungraded"),
-        ("completed", "ignored", "ungraded"),
+        ("task_environment_error", "ignored", "ignored"),
     ],
 )
 def test_outcomes(status: str, outcome: str, expected: str) -> None:

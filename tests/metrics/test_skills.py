@@ -16,6 +16,12 @@ def record(
     return SessionRecord(task, 0, status, outcome, float(outcome is Outcome.CORRECT))
 
 
+def test_ignored_sessions_are_in_no_count() -> None:
+    played = [record("a"), record("b", Outcome.INCORRECT)]
+    ignored = [record("a", Outcome.IGNORED, S.TASK_ENVIRONMENT_ERROR)] * 3
+    assert skill_metrics([*ignored, *played], SKILLS) == skill_metrics(played, SKILLS)
+
+
 SKILLS = {"a": ("select", "insert"), "b": ("select",), "c": ("delete",)}
 
 
@@ -73,6 +79,7 @@ records = st.lists(
 @given(records)
 def test_fractions_add_up_and_skills_count_their_sessions(sessions: list[SessionRecord]) -> None:
     metrics = skill_metrics(iter(sessions), SKILLS)
+    sessions = [session for session in sessions if not session.ignored]
     total = len(sessions)
     assert metrics["overall.basic.session_count"] == total
     for group in ("evaluation_outcome", "sample_status"):

@@ -30,18 +30,23 @@ def test_a_ledger_line_is_added_to_its_callers() -> None:
     found: dict[str, TokenTotals] = {}
     line = {
         "calls": [
-            ["agent", "m", "model", 100, 10, 5, 2, 0.5],
-            ["critic", "m", "journal", 50, 5, 0, 0, 0.25],
-            ["agent", "m", "cache", 100, 10, 5, 2, 0.0],
+            [0, "agent", 0, "m", "asked", 100, 10, 5, 2, 0.5, 0.0],
+            [1, "critic", 0, "n", "asked", 50, 5, 0, 0, 0.25, 0.0],
+            [1, "agent", 0, "m", "cache", 100, 10, 5, 2, 0.0, 0.0],
+            [1, "agent", 1, "m", "unanswered", 0, 0, 0, 0, 0.0, 0.0],
+            [1, "agent", 2, "m", "log", 100, 10, 5, 2, 0.5, 0.0],
         ]
     }
     add_ledger_line(found, line)
     assert found == {
-        "agent": TokenTotals(2, 100, 10, 5, 2, 0.5),
+        "agent": TokenTotals(4, 100, 10, 5, 2, 0.5, unanswered=1),
         "critic": TokenTotals(1, 50, 5, 0, 0, 0.25),
     }
     add_ledger_line(found, line)
-    assert found["agent"] == TokenTotals(4, 200, 20, 10, 4, 1.0)
+    assert found["agent"] == TokenTotals(8, 200, 20, 10, 4, 1.0, unanswered=2)
+    by_model: dict[str, TokenTotals] = {}
+    add_ledger_line(by_model, line, by="model")
+    assert {model: totals.prompt for model, totals in by_model.items()} == {"m": 100, "n": 50}
 
 
 @given(totals, totals, st.floats(0, 100), st.floats(0, 100))

@@ -1,7 +1,7 @@
 """A chat-completions server on loopback, for tests: answers as told, records what it was asked.
 
     with FakeProvider(Answer(status=500), Answer(headers={"Retry-After": "1"}, status=429)) as server:
-        OpenAICompatibleModel("any", base_url=server.url).generate([request])
+        list(OpenAICompatibleModel("any", base_url=server.url).generate([request]))
         assert len(server.requests) == 3
 
 The answers given are used up in order; after them comes `then`, by default a completion that echoes the last

@@ -7,17 +7,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.core.errors import ConfigError
-from perdure.core.types import Completion, Message, Request, Role, Sampling, TokenLogprob, ToolCall, Usage
-from perdure.models.body_encoder import BodyEncoder
+from perdure.core.errors import ConfigError, ModelError
+from perdure.core.reply_cleaning import well_formed
+from perdure.core.types import (
+    Completion,
+    Message,
+    Request,
+    Role,
+    Sampling,
+    SessionStatus,
+    TokenLogprob,
+    ToolCall,
+    Usage,
+)
 from perdure.models.chat_dialect import (
     ChatOptions,
+    EmptyReply,
     MalformedReply,
-    encode_message,
+    encode_body,
     read_completion,
+    read_outcome,
     read_usage,
     request_fields,
-    well_formed,
 )
 
 ROLES: tuple[Role, ...] = ("system", "user", "agent")
@@ -30,7 +41,7 @@ PROMPT = (Message("user", "hi"),)
 
 
 def body_of(request: Request, **options: Any) -> dict[str, Any]:
-    body = BodyEncoder().encode(request.messages, request_fields(request, ChatOptions(**options)))
+    body = encode_body(request.messages, request_fields(request, ChatOptions(**options)))
     parsed: dict[str, Any] = json.loads(body)
     return parsed
 
@@ -121,7 +132,9 @@ def test_an_unknown_choice_names_the_valid_ones(option: str) -> None:
 @given(st.lists(st.tuples(st.sampled_from(ROLES), st.text(st.characters())), max_size=5))
 def test_any_text_survives_encoding(items: list[tuple[Role, str]]) -> None:
     body = body_of(Request(tuple(Message(role, text) for role, text in items)))
-    assert [message["content"] for message in body["messages"]] == [well_formed(text) for _, text in items]
+    assert [message["content"] for message in body["messages"]] == [
+        well_formed(text) if text.strip() else "(no text)" for _, text in items
+    ]
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
@@ -131,7 +144,9 @@ def test_well_formed_text_is_left_alone(text: str) -> None:
 
 def test_lone_surrogates_become_the_replacement_character_and_pairs_are_joined() -> None:
     assert well_formed("a\ud800b\udc00c\ud83d\ude00d") == "a�b�c😀d"
-    assert json.loads(encode_message("user", "x\udfff")) == {"role": "user", "content": "x�"}
+    assert json.loads(encode_body([Message("user", "x\udfff")], {})) == {
+        "messages": [{"role": "user", "content": "x�"}]
+    }
     assert body_of(Request(PROMPT, sampling=Sampling(stop=("\ud800",))))["stop"] == ["�"]
 
 
@@ -154,6 +169,36 @@ def test_reasoning_is_not_mixed_into_the_text() -> None:
 def test_a_refusal_in_words_is_the_text() -> None:
     completion = read_completion(reply({"content": None, "refusal": "I will not."}, finish_reason="stop"))
     assert (completion.text, completion.finish_reason) == ("I will not.", "refusal")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"choices": [{"finish_reason": "content_filter"}]},
+        {"choices": [{"finish_reason": "SAFETY", "message": None}]},
+        reply({"content": ""}, finish_reason="refusal"),
+        {"choices": [], "promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}},
+        {"choices": [], "prompt_filter_results": [{"content_filter_results": {}}]},
+    ],
+)
+def test_a_reply_that_was_withheld_is_an_error(body: Any) -> None:
+    outcome = read_outcome(body)
+    assert isinstance(outcome, ModelError)
+    assert str(outcome).startswith("the provider withheld the reply: ")
+
+
+def test_a_full_context_window_is_a_context_limit() -> None:
+    outcome = read_outcome(reply({"content": ""}, finish_reason="model_context_window_exceeded"))
+    assert isinstance(outcome, ModelError)
+    assert outcome.status is SessionStatus.AGENT_CONTEXT_LIMIT
+    cut = read_outcome(reply({"content": "as f"}, finish_reason="model_context_window_exceeded"))
+    assert isinstance(cut, Completion)
+
+
+@pytest.mark.parametrize("choices", [[], None, [None]])
+def test_no_choice_is_no_reply(choices: Any) -> None:
+    with pytest.raises(EmptyReply):
+        read_outcome({"choices": choices})
 
 
 def test_tool_calls_are_read_with_their_raw_arguments() -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from perdure.core.errors import ConfigError
-from perdure.core.model import LanguageModel
+from perdure.core.model import LanguageModel, all_outcomes
 from perdure.core.types import Completion, Message, Request
 from perdure.experiment.construct import bind, construct
 from perdure.experiment.registry import load_plugin, plugin_names
@@ -37,11 +37,11 @@ def test_the_providers_are_found_by_their_modules() -> None:
 
 def test_a_script_beside_the_configuration(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text("def reply(request):\n    return 'from the file'\n")
-    [outcome] = built("scripted", {"replies": "script.py:reply"}, tmp_path).generate([QUESTION])
+    [outcome] = all_outcomes(built("scripted", {"replies": "script.py:reply"}, tmp_path), [QUESTION])
     assert isinstance(outcome, Completion)
     assert outcome.text == "from the file"
     model = built("scripted", {"replies": ["a", "b"], "cycle": True}, tmp_path)
-    assert [o.text for o in model.generate([QUESTION] * 3)] == ["a", "b", "a"]
+    assert [str(getattr(o, "text", o)) for o in all_outcomes(model, [QUESTION] * 3)] == ["a", "b", "a"]
 
 
 def test_a_server(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_a_local_file_beside_the_configuration(tmp_path: Path) -> None:
     assert arguments["path"] == tmp_path / "better.gguf"
 
 
-@pytest.mark.skipif(find_spec("xllamacpp") is None, reason="needs: pip install 'perdure[local]'")
+@pytest.mark.skipif(find_spec("xllamacpp") is None, reason="the local model runtime is not installed")
 def test_a_local_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"better\.gguf.*no such file"):
         built("local", {"path": "better.gguf"}, tmp_path)

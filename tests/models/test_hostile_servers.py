@@ -16,6 +16,7 @@ import httpx
 import pytest
 
 from perdure.core.errors import ModelUnavailable
+from perdure.core.model import all_outcomes
 from perdure.core.types import Completion, Message, Request
 from perdure.models.openai_compatible import OpenAICompatibleModel
 from tests.models.fake_provider import Answer, FakeProvider, completion
@@ -68,7 +69,7 @@ def read_slowly(connection: socket.socket, stopping: Event) -> None:
 def asked(url: str, text: str = "hello", **parameters: Any) -> Any:
     settings = {"base_url": url, "first_pause": 0.001, "timeout": 0.5, "max_retries": 0, **parameters}
     with closing(OpenAICompatibleModel("m", **settings)) as model:
-        return model.generate([Request((Message("user", text),))])[0]
+        return all_outcomes(model, [Request((Message("user", text),))])[0]
 
 
 @pytest.mark.parametrize(
@@ -89,6 +90,23 @@ def test_no_attempt_outlasts_its_time(serve: Serve) -> None:
         with pytest.raises(ModelUnavailable, match=r"gave no answer in 1 attempt; .*within 0\.5 s"):
             asked(url, "x" * (32 << 20) if serve is read_slowly else "hello")
         assert time.monotonic() - started < 8
+
+
+@pytest.mark.parametrize(
+    "head", [b"", b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n1"]
+)
+def test_a_wait_ends_on_time_though_the_server_stopped_in_the_middle(head: bytes) -> None:
+    def drip_and_stop(connection: socket.socket, stopping: Event) -> None:
+        stopping.wait(1.0)
+        connection.sendall(head)
+        stopping.wait(60)
+
+    with listening(drip_and_stop) as url:
+        started = time.monotonic()
+        with pytest.raises(ModelUnavailable, match=r"within 1\.5 s"):
+            asked(url, timeout=1.5)
+        # A time-out that began anew with the last piece would end after 2.5 s.
+        assert 1.4 < time.monotonic() - started < 2.4
 
 
 def test_no_request_outlasts_the_cap() -> None:

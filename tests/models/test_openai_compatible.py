@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from perdure.core.errors import ConfigError, ModelError, ModelUnavailable
-from perdure.core.model import LanguageModel
+from perdure.core.model import LanguageModel, all_outcomes
 from perdure.core.types import Completion, Message, Request, Sampling, SessionStatus, TokenCount, Usage
 from perdure.models.openai_compatible import MODEL, OpenAICompatibleModel
 from tests.models.fake_provider import Answer, FakeProvider, Received, completion, error
@@ -40,7 +40,7 @@ def connect() -> Iterator[Connect]:
 
 
 def one(model: LanguageModel, request: Request | None = None) -> Completion | ModelError:
-    return model.generate([request or ask()])[0]
+    return all_outcomes(model, [request or ask()])[0]
 
 
 def test_a_call_reaches_the_server_and_its_answer_comes_back(connect: Connect) -> None:
@@ -98,7 +98,6 @@ def test_passing_statuses_are_asked_again(connect: Connect, status: int) -> None
         Answer("{"),
         Answer(b"\xff\xfe\x00"),
         Answer("[" * 100_000),
-        Answer({"choices": []}),
         Answer({"object": "list"}),
         Answer({"error": {"code": 503, "message": "upstream is gone"}}),
     ],
@@ -110,7 +109,7 @@ def test_broken_connections_and_unreadable_answers_are_asked_again(connect: Conn
     assert len(server.requests) == 3
 
 
-@pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 405, 422])
+@pytest.mark.parametrize("status", [401, 402, 403, 404, 405])
 def test_other_refusals_stop_at_once_and_say_where_and_why(connect: Connect, status: int) -> None:
     with FakeProvider(then=Answer(error("this is why"), status)) as server:
         with pytest.raises(ModelUnavailable) as caught:
@@ -120,6 +119,93 @@ def test_other_refusals_stop_at_once_and_say_where_and_why(connect: Connect, sta
         assert f"{server.url}/chat/completions" in line
     assert f"HTTP {status}: this is why" in line
     assert "\n" not in line
+
+
+@pytest.mark.parametrize("status", [400, 422])
+def test_a_prompt_that_is_refused_twice_is_data(connect: Connect, status: int) -> None:
+    with FakeProvider(then=Answer(error("messages[3] is not wanted here"), status)) as server:
+        outcome = one(connect(server))
+    assert isinstance(outcome, ModelError)
+    assert str(outcome) == f"the server refused the prompt: HTTP {status}: messages[3] is not wanted here"
+    assert outcome.status is SessionStatus.AGENT_UNKNOWN_ERROR
+    assert len(server.requests) == 2
+
+
+def test_a_prompt_that_is_refused_once_is_answered(connect: Connect) -> None:
+    with FakeProvider(Answer(error("hiccup"), 400)) as server:
+        assert isinstance(one(connect(server)), Completion)
+
+
+@pytest.mark.parametrize("choices", [[], None, [None]])
+def test_an_answer_without_a_choice_is_data_after_the_retries(connect: Connect, choices: Any) -> None:
+    with FakeProvider(then=Answer({"choices": choices})) as server:
+        outcome = one(connect(server, max_retries=2))
+    assert isinstance(outcome, ModelError)
+    assert str(outcome) == "the server answered without a reply"
+    assert len(server.requests) == 3
+
+
+@pytest.mark.parametrize("body", [{"choices": [{"finish_reason": "stop"}]}, completion(None), completion("")])
+def test_a_reply_without_text_is_a_reply(connect: Connect, body: Any) -> None:
+    with FakeProvider(Answer(body)) as server:
+        outcome = one(connect(server))
+    assert isinstance(outcome, Completion)
+    assert outcome.text == ""
+
+
+def test_an_empty_turn_is_never_sent(connect: Connect) -> None:
+    with FakeProvider() as server:
+        one(connect(server), Request((Message("user", "x"), Message("agent", ""), Message("user", " \n"))))
+    assert [m["content"] for m in server.requests[0].body["messages"]] == ["x", "(no text)", "(no text)"]
+
+
+@pytest.mark.parametrize("key", ["sk-secret/0123456789", 'k"\\/9'])
+def test_a_key_that_the_server_echoes_is_masked(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    monkeypatch.setenv("MY_KEY", key)
+    answers = (
+        Answer(error(f"Bearer {key} is not known"), 401),
+        Answer({}, 307, {"Location": f"http://x/?key={key}"}),
+        Answer(f"<b>{key}</b>", 404),
+        Answer(error(key), 400),
+        Answer(error(key), 400),
+    )
+    with FakeProvider(*answers) as server:
+        model = connect(server, api_key_env="MY_KEY")
+        for _ in range(3):
+            with pytest.raises(ModelUnavailable) as caught:
+                one(model)
+            assert key not in str(caught.value)
+            assert "[key]" in str(caught.value)
+        outcome = one(model)
+        assert isinstance(outcome, ModelError)
+        assert key not in str(outcome)
+        reply = one(model, ask(f"what is {key}?"))
+    assert isinstance(reply, Completion)
+    if len(key) >= 12:
+        assert reply.text == "what is [key]?"
+    assert server.requests[0].headers["Authorization"] == f"Bearer {key}"
+
+
+def test_a_word_that_stands_for_a_key_is_left_in_replies(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_KEY", "EMPTY")
+    with FakeProvider() as server:
+        outcome = one(connect(server, api_key_env="MY_KEY"), ask("is it EMPTY?"))
+    assert isinstance(outcome, Completion)
+    assert outcome.text == "is it EMPTY?"
+
+
+def test_no_terminal_obeys_a_server(connect: Connect) -> None:
+    evil = "\x1b[2J\x1b]0;title\x07 \x9b31m \u202e hello"
+    with (
+        FakeProvider(then=Answer(error(evil), 404)) as server,
+        pytest.raises(ModelUnavailable, match="hello") as caught,
+    ):
+        one(connect(server))
+    assert str(caught.value).isprintable()
 
 
 def test_a_refused_caller_is_told_which_variable_is_not_set(
@@ -211,7 +297,7 @@ def test_a_server_out_of_memory_is_data_and_not_asked_again(connect: Connect) ->
 
 def test_an_empty_reply_is_not_a_context_limit(connect: Connect) -> None:
     with FakeProvider(Answer(completion("")), Answer(completion(None))) as server:
-        outcomes = connect(server).generate([ask(), ask()])
+        outcomes = all_outcomes(connect(server), [ask(), ask()])
     assert [outcome.text for outcome in outcomes if isinstance(outcome, Completion)] == ["", ""]
 
 
@@ -243,7 +329,7 @@ def test_a_batch_is_answered_in_order_with_bounded_concurrency(connect: Connect)
         return Answer(delay=0.2 if received.body["messages"][0]["content"] in ("0", "5") else 0.02)
 
     with FakeProvider(then=slower_first) as server:
-        outcomes = connect(server, max_concurrency=3).generate([ask(str(i)) for i in range(12)])
+        outcomes = all_outcomes(connect(server, max_concurrency=3), [ask(str(i)) for i in range(12)])
     assert [o.text for o in outcomes if isinstance(o, Completion)] == [str(i) for i in range(12)]
     assert server.most_at_once == 3
 
@@ -267,8 +353,19 @@ def test_an_error_in_a_batch_is_the_outcome_of_its_own_request(connect: Connect)
         return Answer()
 
     with FakeProvider(then=refuse_one) as server:
-        outcomes = connect(server).generate([ask(str(i)) for i in range(3)])
+        outcomes = all_outcomes(connect(server), [ask(str(i)) for i in range(3)])
     assert [type(outcome) for outcome in outcomes] == [Completion, ModelError, Completion]
+
+
+def test_what_is_under_way_when_a_batch_fails_is_awaited(connect: Connect) -> None:
+    def refuse_first(received: Received) -> Answer:
+        first = received.body["messages"][0]["content"] == "0"
+        return Answer(error("no"), 403, delay=0.1) if first else Answer(delay=0.5)
+
+    with FakeProvider(then=refuse_first) as server:
+        with pytest.raises(ModelUnavailable, match="403"):
+            all_outcomes(connect(server, max_concurrency=3), [ask(str(i)) for i in range(20)])
+        assert len(server.requests) == 3
 
 
 def test_a_batch_ends_at_once_when_the_server_refuses_the_caller(connect: Connect) -> None:
@@ -283,14 +380,14 @@ def test_a_batch_ends_at_once_when_the_server_refuses_the_caller(connect: Connec
     with FakeProvider(then=refuse_or_stall) as server:
         started = time.monotonic()
         with pytest.raises(ModelUnavailable, match="403"):
-            connect(server, max_concurrency=2).generate([ask(str(i)) for i in range(50)])
+            all_outcomes(connect(server, max_concurrency=2), [ask(str(i)) for i in range(50)])
         assert time.monotonic() - started < 5
     assert len(server.requests) < 6
 
 
 def test_no_requests_no_calls(connect: Connect) -> None:
     with FakeProvider() as server:
-        assert list(connect(server).generate([])) == []
+        assert list(all_outcomes(connect(server), [])) == []
     assert server.requests == []
 
 

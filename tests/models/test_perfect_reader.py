@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from perdure.conformance.models import check_model
 from perdure.core.errors import ConfigError
+from perdure.core.model import all_outcomes
 from perdure.core.types import Completion, Message, Request, Trial
 from perdure.environments import counter
 from perdure.environments.warehouse import WORLD, WarehouseEnvironment
@@ -18,7 +19,7 @@ from perdure.strategies.summary_prompt import Turn, asks_for_summary, summary_re
 
 
 def ask(model: PerfectReaderModel, *messages: Message) -> Completion:
-    (outcome,) = model.generate([Request(messages)])
+    (outcome,) = all_outcomes(model, [Request(messages)])
     assert isinstance(outcome, Completion)
     return outcome
 

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from perdure.core.agent import ContextView, ModelAgent
 from perdure.core.errors import ModelError, ModelUnavailable, RunFolderError
-from perdure.core.model import LanguageModel, request_digest, request_options
-from perdure.core.types import Completion, Message, Request, Sampling, Usage
+from perdure.core.model import LanguageModel, all_outcomes, request_digest
+from perdure.core.request_digest import request_options
+from perdure.core.types import Completion, Draw, Message, Reply, Request, Sampling, Usage
 from perdure.models.recorded import MODEL, RecordedModel, recorded_request
-from perdure.models.scripted import Reply
+from perdure.models.scripted import Given
 from perdure.storage.records import RecordedCall
 from perdure.strategies.full_history import FullHistory
 from tests.core.playing import play, pool_of, step_to_goal
@@ -54,14 +55,14 @@ def test_a_run_is_played_again_from_its_own_record(tmp_path: Path) -> None:
 
 
 def calls_of(ledger_line: dict[str, list[list[object]]]) -> list[list[object]]:
-    return [call[:7] for call in ledger_line["calls"]]
+    return [call[:9] for call in ledger_line["calls"]]
 
 
 def test_a_request_that_was_never_asked_is_not_asked_now(tmp_path: Path) -> None:
     play(tmp_path)
     request = Request((Message("user", "something else"),))
     with pytest.raises(ModelUnavailable) as caught:
-        RecordedModel(tmp_path).generate([request])
+        all_outcomes(RecordedModel(tmp_path), [request])
     assert request_digest(request) in str(caught.value)
     assert str(tmp_path) in str(caught.value)
 
@@ -69,24 +70,25 @@ def test_a_request_that_was_never_asked_is_not_asked_now(tmp_path: Path) -> None
 class AsksTwice(ModelAgent):
     """Draws every reply twice and keeps the second, as a vote does."""
 
-    def infer(self, view: ContextView) -> str:
+    def infer(self, view: ContextView) -> Reply:
         with suppress(ModelError):
             super().infer(view)
         return super().infer(view)
 
 
 def test_equal_requests_get_their_outcomes_in_order_and_then_no_more(tmp_path: Path) -> None:
-    replies: list[Reply] = ["first", "Action: add 1", ModelError("lost"), "Action: done"]
+    replies: list[Given] = ["first", "Action: add 1", ModelError("lost"), "Action: done"]
     played = play(tmp_path, replies, tasks=1, agent=lambda model: AsksTwice(model, FullHistory()))
     calls = list(played.calls(0))
     requests = [recorded_request(call) for call in calls]
-    assert request_digest(requests[0]) == request_digest(requests[1])
+    assert [request.draw for request in requests[:2]] == [Draw(0, 1, 0), Draw(0, 1, 1)]
+    assert requests[0].messages == requests[1].messages
     model = RecordedModel(tmp_path)
-    outcomes = model.generate(requests)
+    outcomes = all_outcomes(model, requests)
     shown = [str(o) if isinstance(o, ModelError) else o.text for o in outcomes]
     assert shown == ["first", "Action: add 1", "lost", "Action: done"]
     with pytest.raises(ModelUnavailable, match="no more answers"):
-        model.generate(requests[:1])
+        all_outcomes(model, requests[:1])
 
 
 def test_the_model_can_be_named(tmp_path: Path) -> None:
@@ -104,5 +106,6 @@ def test_a_folder_that_is_no_run(tmp_path: Path) -> None:
 
 @given(REQUESTS)
 def test_a_recorded_request_is_the_request_that_was_asked(request: Request) -> None:
-    call = RecordedCall("agent", "m", "", request.messages, request_options(request), Completion(""))
+    options = request_options(request)
+    call = RecordedCall("agent", 0, "m", "", request.messages, options, Completion(""), request.draw)
     assert request_digest(recorded_request(call)) == request_digest(request)

@@ -55,4 +55,4 @@ def test_the_ledger_holds_what_the_server_counted(tmp_path: Path) -> None:
         run = perdure.run(config_for(server), out=tmp_path)
         asked = len(server.requests)
     calls = [call for line in run.reader.ledger() for call in line["calls"]]
-    assert [call[3:5] for call in calls] == [[7, 3]] * asked
+    assert [call[5:7] for call in calls] == [[7, 3]] * asked

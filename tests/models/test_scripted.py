@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perdure.core.errors import ConfigError, ModelError
-from perdure.core.model import LanguageModel
+from perdure.core.model import LanguageModel, all_outcomes
 from perdure.core.types import Completion, Message, Request, SessionStatus, Usage
+from perdure.experiment.construct import construct
 from perdure.models.scripted import MODEL, ScriptedModel
 from perdure.models.token_estimate import estimate_messages, estimate_text
 
@@ -19,7 +20,7 @@ def ask(text: str) -> Request:
 
 
 def texts(model: LanguageModel, *prompts: str) -> list[str]:
-    outcomes = model.generate([ask(prompt) for prompt in prompts])
+    outcomes = all_outcomes(model, [ask(prompt) for prompt in prompts])
     return [outcome.text if isinstance(outcome, Completion) else str(outcome) for outcome in outcomes]
 
 
@@ -37,7 +38,7 @@ def test_a_list_is_handed_out_in_order_across_batches() -> None:
 
 def test_a_used_up_list_is_an_error_as_data_that_counts() -> None:
     model = ScriptedModel(["only"])
-    first, second, third = model.generate([ask("x"), ask("y"), ask("z")])
+    first, second, third = all_outcomes(model, [ask("x"), ask("y"), ask("z")])
     assert isinstance(first, Completion)
     assert isinstance(second, ModelError)
     assert second.status is SessionStatus.AGENT_UNKNOWN_ERROR
@@ -62,33 +63,38 @@ def test_a_function_sees_the_request() -> None:
 def test_completions_and_errors_pass_through_unchanged() -> None:
     completion = Completion("x", "length", Usage(7, 8, 9, 1))
     error = ModelError("full", SessionStatus.AGENT_CONTEXT_LIMIT)
-    assert ScriptedModel([completion, error]).generate([ask("a"), ask("b")]) == [completion, error]
+    assert all_outcomes(ScriptedModel([completion, error]), [ask("a"), ask("b")]) == [completion, error]
 
 
 def test_a_function_is_loaded_from_a_file(tmp_path: Path) -> None:
-    script = tmp_path / "script.py"
-    script.write_text("def reply(request):\n    return request.messages[0].text[::-1]\n")
-    assert texts(ScriptedModel(f"{script}:reply"), "abc") == ["cba"]
+    (tmp_path / "script.py").write_text("def reply(request):\n    return request.messages[0].text[::-1]\n")
+    model = construct(ScriptedModel, {"replies": "script.py:reply"}, where="models.m", base=tmp_path)
+    assert texts(model, "abc") == ["cba"]
+
+
+def test_a_list_of_replies_is_no_list_of_files(tmp_path: Path) -> None:
+    model = construct(ScriptedModel, {"replies": ["edit x.py:f"]}, where="models.m", base=tmp_path)
+    assert texts(model, "abc") == ["edit x.py:f"]
 
 
 @pytest.mark.parametrize(
     ("reference", "complaint"),
     [
-        ("reply", "give .file\\.py:function."),
+        ("reply", "models.m.replies: give 'file.py:name', got 'reply'"),
         ("nowhere.py:reply", "there is no file"),
-        ("{here}/script.py:missing", "has no function 'missing'"),
-        ("{here}/script.txt:reply", "not a Python file"),
+        ("script.py:missing", "no 'missing' in script.py; it has: reply"),
+        ("script.txt:reply", "give 'file.py:name'"),
     ],
 )
 def test_a_function_that_cannot_be_loaded(tmp_path: Path, reference: str, complaint: str) -> None:
-    (tmp_path / "script.py").write_text("reply = str\n")
+    (tmp_path / "script.py").write_text("def reply(request): ...\n")
     (tmp_path / "script.txt").write_text("reply = str\n")
     with pytest.raises(ConfigError, match=complaint):
-        ScriptedModel(reference.format(here=tmp_path))
+        construct(ScriptedModel, {"replies": reference}, where="models.m", base=tmp_path)
 
 
 def test_usage_is_the_same_every_time() -> None:
-    outcomes = [ScriptedModel(["12345678"]).generate([ask("1234")])[0] for _ in range(2)]
+    outcomes = [all_outcomes(ScriptedModel(["12345678"]), [ask("1234")])[0] for _ in range(2)]
     assert outcomes[0] == outcomes[1] == Completion("12345678", usage=Usage(5, 2))
 
 

@@ -1,4 +1,4 @@
-"""Whether this machine can run the sandboxes that a test needs; builds a root file system once."""
+"""Whether this machine can run the sandboxes that a test needs."""
 
 from __future__ import annotations
 
@@ -8,15 +8,13 @@ import pytest
 
 from perdure.core.errors import PerdureError
 from perdure.sandboxes.bubblewrap import BubblewrapSandbox
-from perdure.sandboxes.root_builder import build_root
 
 
 @cache
 def missing_for_bubblewrap() -> str:
     """Why bubblewrap sandboxes cannot run here, or nothing."""
     try:
-        build_root("debian")
-        BubblewrapSandbox().close()
+        BubblewrapSandbox(root="host").close()
     except PerdureError as problem:
         return str(problem)
     return ""
@@ -27,3 +25,10 @@ def need_bubblewrap() -> None:
     reason = missing_for_bubblewrap()
     if reason:
         pytest.skip(reason)
+
+
+def need_programs(machine: BubblewrapSandbox, *names: str) -> None:
+    """Skip the test where the root, which may be this machine's own, lacks a program."""
+    for name in names:
+        if machine.exec(f"command -v {name}", timeout=20, max_output=200).exit_code:
+            pytest.skip(f"the root has no {name}")

@@ -17,11 +17,10 @@ import pytest
 from perdure.conformance.sandboxes import check_sandbox
 from perdure.core.errors import EnvironmentUnavailable
 from perdure.sandboxes.bubblewrap import BubblewrapSandbox
-from perdure.sandboxes.helper_process import bubblewrap_path, helper_command, id_mapping
+from perdure.sandboxes.helper_process import bubblewrap_files, helper_command, id_mapping
 from perdure.sandboxes.limits import Limits
-from perdure.sandboxes.root_builder import need_root
 from perdure.sandboxes.sandbox import Sandbox
-from tests.sandboxes.availability import need_bubblewrap
+from tests.sandboxes.availability import need_bubblewrap, need_programs
 
 ROOM = 10_000
 
@@ -68,6 +67,7 @@ def test_a_persistent_shell_keeps_them_and_comes_back_after_exit_and_timeout() -
 
 
 def test_setuid_programs_give_rights_inside(sandbox: BubblewrapSandbox) -> None:
+    need_programs(sandbox, "sudo")
     text(sandbox, "useradd -m ann && echo 'ann ALL=(ALL) NOPASSWD: ALL' > /etc/sudoers.d/ann")
     assert "uid=0(root)" in text(sandbox, "su ann -c 'sudo id'")
     assert "uid=0(root)" not in text(sandbox, "su ann -c id")
@@ -84,6 +84,7 @@ def test_setuid_programs_give_rights_inside(sandbox: BubblewrapSandbox) -> None:
     ],
 )
 def test_administration_works(sandbox: BubblewrapSandbox, script: str) -> None:
+    need_programs(sandbox, *(["crontab"] if "crontab" in script else []))
     result = sandbox.exec(script, timeout=10, max_output=ROOM)
     assert result.exit_code == 0, result.output
     assert result.output
@@ -190,11 +191,9 @@ def test_a_long_script_is_run_to_its_end(size: int, persistent: bool) -> None:
 
 def test_a_helper_whose_owner_is_gone_ends_in_silence() -> None:
     need_bubblewrap()
-    root = need_root("debian")
     setup = {
-        "root": str(root.tree),
-        "binds": root.binds,
-        "bwrap": bubblewrap_path(),
+        "root": "",
+        "bubblewrap": bubblewrap_files(),
         "mapping": asdict(id_mapping()),
         "owner": os.getpid(),
     }

@@ -14,10 +14,11 @@ import pytest
 from pydantic import BaseModel
 
 import perdure
-from perdure import StateAgent
+from perdure import Refusal, StateAgent
 from perdure.core.errors import ConfigError, ModelError
 from perdure.core.types import Message, Request
-from perdure.models.scripted import Reply, ScriptedModel
+from perdure.models.scripted import Given, ScriptedModel
+from perdure.state import PatchRules
 from perdure.state.tools import Tool, ToolCalls
 from tests.state.desk import TARGET, Count, make_agent
 
@@ -39,9 +40,9 @@ def look(place: str) -> str:
     Not part of the prompt.
     """
     if place == "wall":
-        raise ValueError("there is nothing to look at")
+        raise Refusal("there is nothing to look at")
     if place == "fire":
-        raise RuntimeError("the tool is broken")
+        raise KeyError("the tool is broken")
     return f"{place} is empty"
 
 
@@ -53,7 +54,7 @@ def pair(left: int, right: float = 0.5, *, names: list[str] | None = None) -> di
 class Asked:
     """A scripted model that keeps what it was asked."""
 
-    def __init__(self, replies: Sequence[Reply]) -> None:
+    def __init__(self, replies: Sequence[Given]) -> None:
         self._model = ScriptedModel(replies)
         self.count_tokens = self._model.count_tokens
         self.requests: list[Request] = []
@@ -66,7 +67,7 @@ class Asked:
         return self.requests[number].messages
 
 
-def make(*replies: Reply, **options: Any) -> tuple[StateAgent, Asked]:
+def make(*replies: Given, **options: Any) -> tuple[StateAgent, Asked]:
     model = Asked(replies)
     options = {"instructions": "BE GOOD", "state": Notes, "tools": [look, pair], **options}
     return StateAgent(model=model, **options), model
@@ -98,7 +99,7 @@ def test_a_tool_that_refuses_is_seen_and_its_patch_is_not_committed() -> None:
     agent, model = make(call("look", {"count": 9}, place="wall"), call("finish", answer=""))
     agent.run("g")
     assert agent.state.count == 0
-    assert "ValueError: there is nothing to look at" in model.prompt(1)[1].text
+    assert "look refused the call: there is nothing to look at" in model.prompt(1)[1].text
     assert agent.trace()["counts"]["semantic"] == 1
 
 
@@ -106,7 +107,7 @@ def test_a_tool_that_breaks_reaches_the_caller_and_leaves_the_state() -> None:
     agent, _ = make(
         call("look", {"count": 9}, place="fire"), call("look", {"notes": {"a": "b"}}, place="door")
     )
-    with pytest.raises(RuntimeError, match="the tool is broken"):
+    with pytest.raises(KeyError, match="the tool is broken"):
         agent.step("go")
     assert agent.step("go on").accepted
     assert agent.state == Notes(notes={"a": "b"})
@@ -142,7 +143,9 @@ def test_bad_replies_are_asked_for_again_with_the_error() -> None:
     ],
 )
 def test_a_call_that_cannot_be_made_never_reaches_a_tool(action: Any) -> None:
-    agent, _ = make(json.dumps({"state_patch": {"count": 1}, "action": action}), retries=0)
+    agent, _ = make(
+        json.dumps({"state_patch": {"count": 1}, "action": action}), patches=PatchRules(retries=0)
+    )
     step = agent.step("go")
     assert step.action is None
     assert len(step.failures) == 1
@@ -150,7 +153,7 @@ def test_a_call_that_cannot_be_made_never_reaches_a_tool(action: Any) -> None:
 
 
 def test_a_hopeless_model_uses_up_the_steps_and_its_prompt_stays_small() -> None:
-    agent, model = make(*["hm"] * 30, retries=2)
+    agent, model = make(*["hm"] * 30, patches=PatchRules(retries=2))
     result = agent.run("g", max_steps=10)
     assert (result.finished, result.steps) == (False, 10)
     assert model.prompt(3) == model.prompt(27)
@@ -222,7 +225,7 @@ def test_the_reply_schema_is_sent_and_can_be_left_out() -> None:
     schema = model.requests[0].schema
     assert schema is not None
     assert len(schema["properties"]["action"]["anyOf"]) == 3
-    agent, model = make(call("finish", answer=""), constrained=False)
+    agent, model = make(call("finish", answer=""), patches=PatchRules(constrained=False))
     agent.run("g")
     assert model.requests[0].schema is None
 
@@ -268,7 +271,9 @@ def test_a_function_that_cannot_be_a_tool_says_why() -> None:
 
 def test_an_agent_goes_on_from_its_journal(tmp_path: Path) -> None:
     journal = tmp_path / "j.jsonl"
-    first, _ = make(call("look", {"count": 1}, place="door"), "hm", journal=journal, retries=0)
+    first, _ = make(
+        call("look", {"count": 1}, place="door"), "hm", journal=journal, patches=PatchRules(retries=0)
+    )
     first.run("g", max_steps=2)
     first.close()
     second, model = make(call("finish", {"count": 2}, answer="end"), journal=journal)
@@ -290,10 +295,10 @@ def test_a_journal_of_another_schema_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelError):
         agent.run("g")
     agent.close()
-    with pytest.raises(ConfigError, match="another state schema"):
+    with pytest.raises(ConfigError, match="does not fit the state schema"):
         make(journal=journal, state=Count)
     journal.write_text("no json\n", "utf-8")
-    with pytest.raises(ConfigError, match="cannot be read"):
+    with pytest.raises(ConfigError, match="it is not the journal of an agent"):
         make(journal=journal)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from perdure.core.model import all_outcomes
 from perdure.core.types import Completion, Message, Request, Sampling
 from perdure.environments.counter.state import ACTION_PATTERN, STATE_SCHEMA
 from perdure.models.local import LocalModel
@@ -40,7 +41,7 @@ def test_every_schema_compiles(
 ) -> None:
     schema = StateRuntime(Warehouse, patch_mode=mode, actions=actions).reply_schema
     request = Request((Message("user", "Go"),), schema=schema, sampling=Sampling(max_tokens=1))
-    outcome = model.generate([request])[0]
+    outcome = all_outcomes(model, [request])[0]
     assert isinstance(outcome, Completion), outcome
     assert outcome.text in "{```", "the runtime lets a model put the object into a fence"
     assert "incomplete" not in capfd.readouterr().err
@@ -53,6 +54,6 @@ def test_a_model_without_skill_still_writes_a_valid_patch_and_action(model: Loca
         step_message(runtime.state_text, "The counter is at 3."),
     )
     request = Request(messages, schema=runtime.reply_schema, sampling=Sampling(max_tokens=120))
-    outcome = model.generate([request])[0]
+    outcome = all_outcomes(model, [request])[0]
     assert isinstance(outcome, Completion), outcome
     assert isinstance(runtime.propose(outcome.text, step=1, observation=""), Proposal), outcome.text

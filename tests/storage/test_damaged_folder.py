@@ -15,7 +15,8 @@ import perdure
 from perdure.core.errors import RunFolderError, StorageError
 from perdure.core.types import JSON
 from perdure.storage.files import is_sealed, seal
-from perdure.storage.run_store import RunReader, Snapshots
+from perdure.storage.run_reader import RunReader
+from perdure.storage.snapshots import Snapshot, Snapshots
 from tests.core.playing import play, step_to_goal
 
 DEEP = b"[" * 100_000
@@ -113,7 +114,7 @@ def test_a_line_that_is_missing_or_doubled_is_told(tmp_path: Path) -> None:
     ):
         write_lines(tmp_path, "sessions.jsonl", lines)
         assert complaint(lambda: list(RunReader(tmp_path).records())).endswith(told)
-        assert complaint(lambda: finished(tmp_path)).endswith(told)
+        assert "is damaged: it holds session " in complaint(lambda: finished(tmp_path))
 
 
 TEXT_KEYS = ["task", "status", "outcome", "finish_reason", "goal"]
@@ -161,10 +162,10 @@ def test_a_newer_schema_is_refused_and_not_cut_off(tmp_path: Path) -> None:
     finished(tmp_path, 1)
     path = tmp_path / "sessions.jsonl"
     fields = json.loads(path.read_text())
-    for line in (json.dumps({**fields, "v": 2}), seal({**fields, "v": 2})):
+    for line in (json.dumps({**fields, "v": 3}), seal({**fields, "v": 3})):
         path.write_text(line + "\n")
         for read in (lambda: list(RunReader(tmp_path).records()), lambda: finished(tmp_path, 1)):
-            assert complaint(read).endswith("has schema 2, this version reads 1")
+            assert complaint(read).endswith("has schema 3, this version reads 2")
         assert path.read_text() == line + "\n"
 
 
@@ -283,15 +284,23 @@ def test_a_config_of_another_shape_is_told(tmp_path: Path, body: bytes, told: st
 
 def test_a_changed_snapshot_is_passed_over(tmp_path: Path) -> None:
     snapshots = Snapshots(tmp_path)
-    for tasks in (2, 4):
-        snapshots.write(tasks, {"x": "abc"})
+    kept = {tasks: Snapshot(tasks, {"x": "abc"}) for tasks in (2, 4)}
+    for snapshot in kept.values():
+        snapshots.write(snapshot)
     path = tmp_path / "00000004.json"
     path.write_text(path.read_text().replace("abc", "abd"))
-    assert snapshots.newest(9) == (2, {"x": "abc"})
-    shapes: list[dict[str, JSON]] = [{"tasks": "4"}, {"tasks": -1}, {"tasks": 1.5}, {"callbacks": []}]
+    assert snapshots.newest(9) == kept[2]
+    shapes: list[dict[str, JSON]] = [
+        {"tasks": "4"},
+        {"tasks": -1},
+        {"tasks": 1.5},
+        {"callbacks": []},
+        {"history_items": 5},
+        {"v": 3},
+    ]
     for wrong in shapes:
-        path.write_text(seal({"v": 1, "tasks": 4, "callbacks": {}, **wrong}))
-        assert snapshots.newest(9) == (2, {"x": "abc"})
+        path.write_text(seal({"v": 2, "tasks": 4, "callbacks": {}, "history_items": None, **wrong}))
+        assert snapshots.newest(9) == kept[2]
     path.unlink()
     path.mkdir()
-    assert snapshots.newest(9) == (2, {"x": "abc"})
+    assert snapshots.newest(9) == kept[2]

@@ -20,7 +20,7 @@ def test_calls_tell_their_usage(tmp_path: Path) -> None:
     run = perdure.run(config(3), out=tmp_path / "run")
     ledger = [json.loads(line) for line in (tmp_path / "run" / "ledger.jsonl").read_text().splitlines()]
     for index in range(3):
-        assert usages(run, index) == [Usage(*row[3:7]) for row in ledger[index]["calls"]]
+        assert usages(run, index) == [Usage(*row[5:9]) for row in ledger[index]["calls"]]
         assert all(usage.prompt_tokens for usage in usages(run, index))
 
 

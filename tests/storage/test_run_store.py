@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -17,10 +17,11 @@ from perdure.core.callback import Callback, CallbackContext
 from perdure.core.controller import Limits
 from perdure.core.errors import RunFolderError
 from perdure.core.history import InteractionHistory
-from perdure.core.model import CallCharge, LanguageModel, request_digest, request_options
+from perdure.core.model import ModelHandle, Outcome, request_digest
+from perdure.core.recording import FinishedTask
+from perdure.core.request_digest import request_options
 from perdure.core.session import Session
 from perdure.core.types import (
-    JSON,
     Completion,
     Evaluation,
     EvaluationOutcome,
@@ -34,22 +35,13 @@ from perdure.core.types import (
 )
 from perdure.environments.counter import CounterEnvironment
 from perdure.models.scripted import ScriptedModel
-from perdure.storage.journal import Journal
-from perdure.storage.run_store import RunReader, RunStore, Snapshots
+from perdure.storage.run_reader import RunReader
+from perdure.storage.snapshots import Snapshot, Snapshots
 from tests.core.playing import DONE, play, pool_of, step_to_goal
+from tests.core.sealed import lines_of, write_lines
+from tests.storage.stores import Tally, finished, opened
 
 TEXTS = st.text(st.characters(codec=None, exclude_categories=()))
-
-
-@contextmanager
-def opened(folder: Path, snapshot_every: int = 50) -> Iterator[tuple[RunStore, Journal]]:
-    store = RunStore(folder, snapshot_every=snapshot_every, fsync=False)
-    journal = Journal(folder / "journal.jsonl")
-    try:
-        yield store, journal
-    finally:
-        journal.close()
-        store.close()
 
 
 steps = st.tuples(
@@ -91,12 +83,17 @@ def test_any_session_is_read_back_as_it_was(
 ) -> None:
     with TemporaryDirectory() as name:
         folder = Path(name)
-        with opened(folder) as (store, journal):
-            journal.begin(0, session.task_id, session.sample)
-            for caller, messages, text in calls:
-                request = Request(tuple(messages), sampling=Sampling(seed=len(text)))
-                journal.note(caller, "m", request, request_digest(request, "m"), Completion(text), 0.1)
-            store.commit(session, journal, {"x": session.task_id}, [])
+        with opened(folder) as store:
+            with closing(store.log(0, Trial(session.task_id, session.sample))) as log:
+                for caller, messages, text in calls:
+                    request = Request(tuple(messages), sampling=Sampling(seed=len(text)))
+                    call = log.number(caller, "m", request, request_digest(request, "m"))
+                    log.ask(call)
+                    log.answer(call, Completion(text, usage=Usage(len(text))), 0.1)
+                deltas = {"x": session.task_id}
+                items = session.history[:-1] or None
+                task = FinishedTask(session, log.calls, deltas, log.charges, log.times, items)
+            store.commit([task])
         reader = RunReader(folder)
         (past,) = reader
         assert past.record == session.record()
@@ -105,7 +102,8 @@ def test_any_session_is_read_back_as_it_was(
         assert past.experience == tuple(session.experience)
         read = list(reader.calls(0))
         assert [(c.caller, list(c.messages)) for c in read] == [(c, m) for c, m, _ in calls]
-        assert [c.outcome for c in read] == [Completion(text) for *_, text in calls]
+        assert [c.outcome for c in read] == [Completion(text, usage=Usage(len(text))) for *_, text in calls]
+        assert reader.history_items(reader.line(0)) == (session.history[:-1] or None)
         assert reader.line(0)["callbacks"] == {"x": session.task_id}
 
 
@@ -117,22 +115,21 @@ class Listener:
         self.asked: list[Request] = []
         self.count_tokens = self._inner.count_tokens
 
-    def generate(self, requests: Iterable[Request]) -> list[Completion]:
-        requests = list(requests)
+    def generate(self, requests: Sequence[Request]) -> Iterator[tuple[int, Outcome]]:
         self.asked += requests
-        return [outcome for outcome in self._inner.generate(requests) if isinstance(outcome, Completion)]
+        return self._inner.generate(requests)
 
 
 class Critic(Callback):
     """Asks the model twice in one batch after every action."""
 
-    def __init__(self, model: LanguageModel) -> None:
+    def __init__(self, model: ModelHandle) -> None:
         self._model = model
 
     def on_environment_interact(self, ctx: CallbackContext) -> None:
         messages = (Message("system", "Critic."), Message("user", f"step {len(ctx.session.interactions)}"))
         request = Request(messages, schema={"type": "object"}, logprobs=2)
-        self._model.generate([request, Request(messages, logprobs=1)])
+        self._model.generate([request, Request(messages)])
 
 
 def test_exact_prompts_are_what_the_model_saw(tmp_path: Path) -> None:
@@ -173,11 +170,7 @@ def test_a_history_that_was_not_changed_is_not_stored_again_by_another_task(tmp_
     assert len({line[:36] for line in lines}) == len(lines)
 
 
-def finished(folder: Path, tasks: int = 3) -> RunReader:
-    return play(folder, step_to_goal, tasks=tasks)
-
-
-@pytest.mark.parametrize("name", ["sessions.jsonl", "ledger.jsonl", "blobs/texts.jsonl", "journal.jsonl"])
+@pytest.mark.parametrize("name", ["sessions.jsonl", "ledger.jsonl", "blobs/texts.jsonl", "index.jsonl"])
 @pytest.mark.parametrize("torn", [b"{", b'{"v":1,"ind', b'["0123456789', b"\0\0\0\0"])
 def test_a_torn_last_line_of_any_file_is_owed_again(tmp_path: Path, name: str, torn: bytes) -> None:
     finished(tmp_path / "whole")
@@ -214,18 +207,18 @@ def test_a_ledger_line_without_its_commit_is_dropped(tmp_path: Path) -> None:
     finished(tmp_path)
     path = tmp_path / "ledger.jsonl"
     before = path.read_bytes()
-    path.write_bytes(before + before.splitlines()[-1].replace(b'"index":2', b'"index":3') + b"\n")
-    with opened(tmp_path) as (store, _):
+    write_lines(path, [*lines_of(path), {**lines_of(path)[-1], "index": 3}])
+    with opened(tmp_path) as store:
         assert len(store.past) == 3
     assert path.read_bytes() == before
 
 
-def test_a_ledger_that_lost_lines_with_the_machines_power_stays_aligned(tmp_path: Path) -> None:
+def test_a_ledger_that_lost_a_line_stays_aligned(tmp_path: Path) -> None:
     finished(tmp_path)
     path = tmp_path / "ledger.jsonl"
     first, _, third = path.read_bytes().splitlines(keepends=True)
-    uncommitted = third.replace(b'"index":2', b'"index":3')
-    path.write_bytes(first + third + uncommitted)
+    path.write_bytes(first + third)
+    write_lines(path, [*lines_of(path), {**lines_of(path)[-1], "index": 3}])
     assert [line["index"] for line in RunReader(tmp_path).ledger()] == [0, 2]
     finished(tmp_path)
     assert path.read_bytes() == first + third
@@ -248,38 +241,22 @@ def test_past_sessions_are_a_sequence_read_when_indexed(tmp_path: Path) -> None:
 
 def test_the_newest_two_snapshots_are_kept_and_damage_falls_back(tmp_path: Path) -> None:
     snapshots = Snapshots(tmp_path)
-    assert snapshots.newest(9) == (0, {})
-    for tasks in (2, 4, 6):
-        snapshots.write(tasks, {"x": tasks})
+    assert snapshots.newest(9) == Snapshot()
+    kept = {
+        tasks: Snapshot(tasks, {"x": tasks}, (Message("user", "q"), Message("agent", "a")))
+        for tasks in (2, 4, 6)
+    }
+    for snapshot in kept.values():
+        snapshots.write(snapshot)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["00000004.json", "00000006.json"]
-    assert snapshots.newest(6) == snapshots.newest(7) == (6, {"x": 6})
-    assert snapshots.newest(5) == (4, {"x": 4}), "one that is ahead of the commits is passed over"
+    assert snapshots.newest(6) == snapshots.newest(7) == kept[6]
+    assert snapshots.newest(5) == kept[4], "one that is ahead of the commits is passed over"
     for garbage in ("", "{", "[]", "5", "{}", '{"tasks": 6}'):
         (tmp_path / "00000006.json").write_text(garbage)
-        assert snapshots.newest(6) == (4, {"x": 4})
+        assert snapshots.newest(6) == kept[4]
     (tmp_path / ".00000008.json.1.tmp").write_text("{")
-    assert Snapshots(tmp_path).newest(8) == (4, {"x": 4})
+    assert Snapshots(tmp_path).newest(8) == kept[4]
     assert not (tmp_path / ".00000008.json.1.tmp").exists()
-
-
-class Tally(Callback):
-    """Keeps the ids of all tasks; tells what it was restored from."""
-
-    def __init__(self) -> None:
-        self.ids: list[str] = []
-        self.read = (0, 0)
-
-    def restore_state(self, state: JSON, deltas: Iterable[JSON]) -> None:
-        deltas = list(deltas)
-        self.read = (len(state or []), len(deltas))
-        self.ids = [*(state or []), *deltas]
-
-    def on_state_save(self, ctx: CallbackContext) -> JSON:
-        self.ids.append(ctx.session.task_id)
-        return ctx.session.task_id
-
-    def snapshot_state(self) -> JSON:
-        return self.ids
 
 
 @pytest.mark.parametrize(
@@ -318,26 +295,6 @@ def test_a_snapshot_that_was_due_when_the_process_died_is_written_at_once(tmp_pa
     path.unlink()
     play(tmp_path, callbacks=[Tally()], environment=environment, snapshot_every=2)
     assert path.read_bytes() == before
-
-
-def test_the_ledger_says_who_paid_what(tmp_path: Path) -> None:
-    session = Session("t")
-    session.finish(SessionStatus.TASK_UNKNOWN_ERROR)
-    session.settle()
-    charge = CallCharge("agent", "m", Usage(10, 5, 4, 3), 0.25, "model")
-    with opened(tmp_path) as (store, journal):
-        journal.begin(0, "t", 0)
-        store.commit(session, journal, {}, [charge])
-    (line,) = RunReader(tmp_path).ledger()
-    assert line["calls"] == [["agent", "m", "model", 10, 5, 4, 3, 0.25]]
-    assert (line["task"], line["restarts"], line["divergences"]) == ("t", 0, 0)
-    assert "calls" in (tmp_path / "ledger.jsonl").read_text()
-    assert "0.25" not in (tmp_path / "sessions.jsonl").read_text(), "no clock times in the committed record"
-
-
-def test_the_journal_is_empty_after_a_commit(tmp_path: Path) -> None:
-    finished(tmp_path)
-    assert (tmp_path / "journal.jsonl").read_bytes() == b""
 
 
 def test_a_view_shows_experience_after_the_instructions() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from perdure.core.agent import ContextStrategy, ContextView
 from perdure.core.environment import Opening
 from perdure.core.history import HistoryFactory
-from perdure.core.model import Outcome
+from perdure.core.model import ModelHandle, Outcome
 from perdure.core.session import Rejected
 from perdure.core.types import Completion, Message, Observation, Request, TokenCount
 
@@ -16,14 +16,14 @@ GOAL = "Open the gate."
 FIRST = "All is dark."
 
 
-class WordModel:
+class WordModel(ModelHandle):
     """Counts a word as a token, exactly, and four more a message; replies come from a function."""
 
     def __init__(self, reply: Callable[[Request], Outcome] | None = None) -> None:
         self._reply = reply or (lambda request: Completion("a summary"))
         self.requests: list[Request] = []
 
-    def generate(self, requests: Sequence[Request]) -> Sequence[Outcome]:
+    def generate(self, requests: Sequence[Request]) -> list[Outcome]:
         self.requests += requests
         return [self._reply(request) for request in requests]
 
@@ -47,10 +47,10 @@ def play(
     """The prompt before the first turn, and after each turn of (reply, observation)."""
     first = Observation(FIRST)
     history = tuple(HistoryFactory(demonstrations).construct(GOAL, first))
-    strategy.start(Opening(GOAL, first, HistoryFactory(demonstrations).construct(GOAL, first)))
+    strategy.start(Opening(GOAL, first, HistoryFactory(demonstrations).construct(GOAL, first)), INSTRUCTIONS)
     yield _prompt(strategy, history, rejected)
     for reply, text in turns:
-        strategy.absorb(reply)
+        strategy.absorb(Completion(reply))
         strategy.observe(Observation(text, accepted=accepted))
         history = (*history, Message("agent", reply), Message("user", text))
         yield _prompt(strategy, history, rejected)

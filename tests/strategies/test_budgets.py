@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from perdure.core.agent import ContextStrategy
 from perdure.core.errors import ConfigError
+from perdure.core.model import ModelHandle
 from perdure.core.types import Completion, Message, Request
 from perdure.models.scripted import ScriptedModel
 from perdure.strategies.budget import Budget
@@ -94,7 +95,7 @@ def test_a_sliding_window_is_as_long_as_it_can_be() -> None:
 
 
 def test_an_estimate_is_marked() -> None:
-    strategy = SlidingWindow(budget_tokens=60, model=ScriptedModel(["x"]))
+    strategy = SlidingWindow(budget_tokens=60, model=ModelHandle.of(ScriptedModel(["x"])))
     list(play(strategy, numbered(3)))
     assert strategy.trace()["counts"] == "estimate"
 

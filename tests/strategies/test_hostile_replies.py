@@ -43,7 +43,7 @@ def test_a_huge_turn_is_scored_at_its_ends_only(reply: str) -> None:
     strategy = PromptCompression(budget_tokens=40, scorer="model", model=model)
     list(play(strategy, [(reply, "the lamp is green")] * 3))
     assert 0 < len(model.requests) <= 3 * most_pieces(40)
-    assert strategy.trace()["cut_turns"] == 3
+    assert strategy.trace()["cut_turns"] == (3 if reply.strip() else 0)
 
 
 def test_beginning_and_end_of_a_huge_turn_can_stay() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from perdure.core.types import JSON, Message
+from perdure.core.types import JSON, Completion, Message
 from perdure.strategies.state_update import BadUpdate, merged, split_update
 from perdure.strategies.stateful import Stateful
 from tests.strategies.playing import GOAL, numbered, play, text_of
@@ -59,7 +59,7 @@ def test_a_refused_action_changes_no_state_but_in_the_papers_way() -> None:
 def test_the_action_is_what_is_left_of_the_reply() -> None:
     strategy = Stateful()
     for reply in (update({"a": 1})[0], 'Action: press\nStateUpdate: {"a": 1}', "Action: press"):
-        action = strategy.absorb(reply).action
+        action = strategy.absorb(Completion(reply)).action
         assert action is not None
         assert "StateUpdate" not in action
         assert action.endswith("Action: press")
@@ -101,7 +101,7 @@ def test_a_broken_update_is_recorded_and_the_action_goes_on(broken: str) -> None
     ((step, error),) = strategy.trace()["bad_updates"]
     assert step == 2
     assert error.startswith("the update")
-    absorbed = strategy.absorb(f"StateUpdate: {broken}\nAction: press")
+    absorbed = strategy.absorb(Completion(f"StateUpdate: {broken}\nAction: press"))
     assert absorbed.action is not None
     assert "Action: press" in absorbed.action
 

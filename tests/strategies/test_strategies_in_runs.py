@@ -122,5 +122,5 @@ def test_overspends_are_in_the_record(tmp_path: Path) -> None:
     trace = run.sessions[0].trace
     assert len(trace["overspends"]) == 60
     assert trace["counts"] == "exact"
-    prompts = [line["calls"][0][3] for line in run.reader.ledger()]
+    prompts = [line["calls"][0][5] for line in run.reader.ledger()]
     assert trace["overspends"][0] == [1, prompts[0], 100]

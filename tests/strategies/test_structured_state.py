@@ -15,7 +15,7 @@ from perdure.core.environment import Opening
 from perdure.core.errors import ConfigError
 from perdure.core.history import HistoryFactory
 from perdure.core.session import Rejected
-from perdure.core.types import Message, Observation, SessionStatus
+from perdure.core.types import Completion, Message, Observation, SessionStatus
 from perdure.models.token_estimate import estimate_messages
 from perdure.state import PatchJournal
 from perdure.strategies.structured_state import STRATEGY, StructuredState
@@ -41,7 +41,7 @@ def answer(patch: Any, action: str, reasoning: str = "") -> str:
 def started(observation: str = "o", **options: Any) -> StructuredState:
     strategy = StructuredState(**{"state_schema": SHELVES, **options})
     first = Observation(observation)
-    strategy.start(Opening("g", first, HistoryFactory().construct("g", first)))
+    strategy.start(Opening("g", first, HistoryFactory().construct("g", first)), "")
     return strategy
 
 
@@ -68,7 +68,7 @@ def test_it_passes_the_suite_with_replies_of_its_own_format() -> None:
     def valid(step: int) -> str:
         return answer({"step": step}, f"press {step}")
 
-    variants: list[dict[str, Any]] = [{}, {"commit": "paper"}, {"constrained": False}, {"retries": 0}]
+    variants: list[dict[str, Any]] = [{}, {"commit": "paper"}, {"constrained": False}]
     for options in variants:
         results = list(check_strategy(partial(StructuredState, state_schema=SHELVES, **options), valid))
         assert [result for result in results if not result.passed] == []
@@ -127,7 +127,7 @@ def test_canaries_of_reasoning_and_of_earlier_observations_never_come_back() -> 
     history: list[Message] = []
     for step in range(1, 6):
         reply = answer({"step": 100 + step}, f"act {step}", f"CANARY-R{step}")
-        assert strategy.absorb(reply).action == f"act {step}"
+        assert strategy.absorb(Completion(reply)).action == f"act {step}"
         strategy.observe(Observation(f"CANARY-O{step}"))
         history += [Message("agent", reply), Message("user", f"CANARY-O{step}")]
         text = "".join(message.text for message in strategy.render(view(history=history)))
@@ -142,7 +142,7 @@ def test_prompt_tokens_do_not_grow_with_the_step() -> None:
     for step in range(1, 301):
         sizes.append(estimate_messages(strategy.render(view())).tokens)
         patch = {"step": 100 + step, "inventory": {f"s{step % 7}": f"i{step % 10}"}}
-        assert strategy.absorb(answer(patch, "go", "thought " * step)).action == "go"
+        assert strategy.absorb(Completion(answer(patch, "go", "thought " * step))).action == "go"
         strategy.observe(Observation(f"event {step:04}"))
     assert len(set(sizes[20:])) == 1, "same state size, same prompt size: the slope is exactly zero"
 
@@ -151,7 +151,7 @@ def test_a_refused_store_differs_between_the_commit_modes() -> None:
     held = {}
     for commit in ("on_accept", "paper"):
         strategy = started(commit=commit)
-        strategy.absorb(answer({"inventory": {"shelf_1": "bolt"}}, "Store bolt shelf_1"))
+        strategy.absorb(Completion(answer({"inventory": {"shelf_1": "bolt"}}, "Store bolt shelf_1")))
         strategy.observe(Observation("shelf_1 is taken", accepted=False))
         held[commit] = state_of(strategy)["inventory"]
         assert strategy.trace()["counts"]["semantic"] == 1
@@ -161,7 +161,7 @@ def test_a_refused_store_differs_between_the_commit_modes() -> None:
 def test_nothing_is_committed_before_the_environment_answers() -> None:
     strategy = started()
     before = strategy.render(view())
-    strategy.absorb(answer({"step": 7}, "go"))
+    strategy.absorb(Completion(answer({"step": 7}, "go")))
     assert strategy.render(view()) == before
     strategy.observe(Observation("ok"))
     assert state_of(strategy)["step"] == 7
@@ -175,7 +175,7 @@ def test_a_retry_shows_the_observation_one_error_and_the_answer_it_corrects() ->
     )
     rejected = []
     for reply in (first, second):
-        absorbed = strategy.absorb(reply)
+        absorbed = strategy.absorb(Completion(reply))
         assert absorbed.error is not None
         rejected.append(Rejected(reply, absorbed.error))
     prompt = strategy.render(view(*rejected))
@@ -190,34 +190,36 @@ def test_a_retry_shows_the_observation_one_error_and_the_answer_it_corrects() ->
 def test_a_quoted_answer_is_cut_to_a_bound() -> None:
     strategy = started()
     huge = "x" * 500_000
-    absorbed = strategy.absorb(huge)
+    absorbed = strategy.absorb(Completion(huge))
     assert absorbed.error is not None
     assert len(strategy.render(view(Rejected(huge, absorbed.error)))[1].text) < 5_000
 
 
-@pytest.mark.parametrize(("retries", "fallback"), [(0, "Wait"), (2, "Wait"), (3, None)])
-def test_after_the_retries_comes_the_fallback_and_nothing_is_committed(
-    retries: int, fallback: str | None
-) -> None:
-    strategy = started(retries=retries, fallback_action=fallback)
+def test_a_reply_that_cannot_be_used_proposes_nothing() -> None:
+    strategy = started()
     before = state_of(strategy)
-    for _ in range(retries):
-        assert strategy.absorb("nonsense").action is None
-    assert strategy.absorb("nonsense").action == (fallback or "")
+    for _ in range(3):
+        assert strategy.absorb(Completion("nonsense")).action is None
+        assert strategy.read(Completion("nonsense")) is None
     strategy.observe(Observation("the hour passed"))
     assert state_of(strategy) == before
     trace = strategy.trace()
-    assert trace["fallbacks"] == [1]
     assert trace["patches"] == []
-    assert trace["counts"]["syntax"] == retries + 1
-    assert strategy.absorb("nonsense").error if retries else True, "retries are counted anew after a step"
+    assert trace["counts"]["syntax"] == 3
+
+
+def test_the_action_is_read_whatever_becomes_of_the_patch() -> None:
+    strategy = started()
+    reply = Completion(answer({"no such field": 1}, "go"))
+    assert strategy.read(reply) == "go"
+    assert strategy.absorb(reply).error is not None
 
 
 def test_a_failed_reply_after_a_good_one_does_not_commit_the_good_one() -> None:
-    strategy = started(retries=0, fallback_action="Wait")
+    strategy = started()
     before = state_of(strategy)
-    strategy.absorb(answer({"step": 1}, "go"))
-    strategy.absorb("nonsense")
+    strategy.absorb(Completion(answer({"step": 1}, "go")))
+    strategy.absorb(Completion("nonsense"))
     strategy.observe(Observation("ok"))
     assert state_of(strategy) == before
 
@@ -268,7 +270,6 @@ def test_a_schema_of_ones_own_comes_from_a_file_beside_the_configuration(tmp_pat
 @pytest.mark.parametrize(
     "options",
     [
-        {"retries": -1},
         {"patch_mode": "diff"},
         {"commit": "never"},
         {"state_schema": "nowhere.py:Thing"},
@@ -285,7 +286,7 @@ def test_a_bad_option_is_one_line(tmp_path: Path, options: dict[str, Any]) -> No
 
 def test_without_a_schema_there_are_notes() -> None:
     strategy = started(state_schema=None)
-    strategy.absorb(answer({"notes": {"door": "locked"}}, "go"))
+    strategy.absorb(Completion(answer({"notes": {"door": "locked"}}, "go")))
     strategy.observe(Observation("ok"))
     assert state_of(strategy) == {"notes": {"door": "locked"}}
 
@@ -294,6 +295,6 @@ def test_without_a_schema_there_are_notes() -> None:
 def test_the_other_patch_modes(mode: str) -> None:
     strategy = started(patch_mode=mode)
     patch = [{"op": "incr", "path": "/step"}] if mode == "ops" else {"inventory": {}, "step": 101}
-    assert strategy.absorb(answer(patch, "go")).action == "go"
+    assert strategy.absorb(Completion(answer(patch, "go"))).action == "go"
     strategy.observe(Observation("ok"))
     assert state_of(strategy)["step"] == 101

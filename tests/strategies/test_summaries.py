@@ -82,7 +82,7 @@ def test_the_end_of_a_task_is_not_summarised() -> None:
     model = WordModel()
     strategy = Memory(model=model, window=0)
     first = Observation(FIRST)
-    strategy.start(Opening(GOAL, first, HistoryFactory().construct(GOAL, first)))
+    strategy.start(Opening(GOAL, first, HistoryFactory().construct(GOAL, first)), "")
     strategy.observe(Observation("the gate is open", done=True))
     assert model.requests == []
 

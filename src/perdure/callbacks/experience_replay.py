@@ -76,8 +76,8 @@ class ExperienceReplay(Callback):
     def on_agent_inference(self, ctx: CallbackContext) -> None:
         """Keep the model from playing the environment."""
         reply = ctx.session.reply
-        if reply is not None and _HALLUCINATED_TURN in reply:
-            ctx.session.receive(reply.partition(_HALLUCINATED_TURN)[0])
+        if reply is not None and _HALLUCINATED_TURN in reply.text:
+            ctx.session.receive(reply.text.partition(_HALLUCINATED_TURN)[0])
 
     def on_state_save(self, ctx: CallbackContext) -> JSON:
         """The session's number if it was solved, and what found no room in its prompt."""

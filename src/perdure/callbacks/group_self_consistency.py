@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from perdure.callbacks.experience_store import Compat, SessionNumbers, joined, show_session
 from perdure.callbacks.voting import Ballot, break_tie_as_original, cast
 from perdure.core.agent import ModelAgent
-from perdure.core.callback import Callback, CallbackContext
+from perdure.core.callback import Callback, CallbackContext, label_of
 from perdure.core.errors import ConfigError, ModelError
-from perdure.core.model import LanguageModel, ModelHandle, Outcome
+from perdure.core.model import ModelHandle, Outcome
 from perdure.core.types import JSON, EvaluationOutcome, Message, Request, SessionStatus
 
 QUESTION = """\
@@ -46,7 +46,7 @@ class GroupSelfConsistency(Callback):
         groups: int = 4,
         group_size: int = 4,
         batch: int = 4,
-        model: LanguageModel | None = None,
+        model: ModelHandle | None = None,
         compat: Compat = "none",
     ) -> None:
         if groups < 0 or group_size < 1 or batch < 1:
@@ -89,8 +89,8 @@ class GroupSelfConsistency(Callback):
         requests = [ctx.agent.request(ctx.view(group)) for group in self._groups]
         model = self._model or self._agents_model(ctx.agent)
         outcomes = self._generate(model, requests)
-        replies = [None if isinstance(outcome, ModelError) else outcome.text for outcome in outcomes]
-        ballot = cast([own, *replies], ctx.environment.read_action)
+        replies = [None if isinstance(outcome, ModelError) else outcome for outcome in outcomes]
+        ballot = cast([own, *replies], ctx.read_action)
         winner = self._winner(ctx, ballot, model)
         self._log.append({"turn": ctx.session.turns, "votes": ballot.counts, "winner": winner})
         if winner is not None and winner != ballot.actions[0]:
@@ -110,12 +110,11 @@ class GroupSelfConsistency(Callback):
         """The numbers of the solved sessions, and the batch size."""
         return {"solved": self._solved.newest(), "batch": [self._batch, self._smaller_in_a_row]}
 
-    def _agents_model(self, agent: ModelAgent) -> LanguageModel:
+    def _agents_model(self, agent: ModelAgent) -> ModelHandle:
         """The agent's model, with its tokens counted as this method's."""
-        model = agent.model
-        return model.under(f"callback:{self.name}") if isinstance(model, ModelHandle) else model
+        return agent.model.under(f"callback:{label_of(self)}")
 
-    def _generate(self, model: LanguageModel, requests: Sequence[Request]) -> list[Outcome]:
+    def _generate(self, model: ModelHandle, requests: Sequence[Request]) -> list[Outcome]:
         """One outcome a request, in batches that fit; what is too large alone stays an error."""
         size = min(self._batch, len(requests))
         halved = False
@@ -133,7 +132,7 @@ class GroupSelfConsistency(Callback):
             self._batch, self._smaller_in_a_row = max(1, self._batch // 2), 0
         return outcomes
 
-    def _winner(self, ctx: CallbackContext, ballot: Ballot, model: LanguageModel) -> str | None:
+    def _winner(self, ctx: CallbackContext, ballot: Ballot, model: ModelHandle) -> str | None:
         leaders = ballot.leaders
         if len(leaders) < 2:
             return leaders[0] if leaders else None
@@ -144,7 +143,7 @@ class GroupSelfConsistency(Callback):
             return chosen
         return ballot.actions[0] if ballot.actions[0] in leaders else leaders[0]
 
-    def _asked(self, ctx: CallbackContext, leaders: Sequence[str], model: LanguageModel) -> str | None:
+    def _asked(self, ctx: CallbackContext, leaders: Sequence[str], model: ModelHandle) -> str | None:
         """The leader whose number the model gives, if it gives one."""
         if not isinstance(ctx.agent, ModelAgent):
             return None

@@ -22,7 +22,7 @@ class MaxPromptGrowth(Callback):
     """
 
     name = "max_prompt_growth"
-    affects_results = False
+    reach = "watch"
 
     def __init__(self, *, tokens_per_step: float, every: int = 50, pool: ModelPool | None = None) -> None:
         if tokens_per_step < 0:

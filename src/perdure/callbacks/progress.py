@@ -23,7 +23,7 @@ class Progress(Callback):
     """
 
     name = "progress"
-    affects_results = False
+    reach = "watch"
 
     def __init__(
         self, *, total: int, every: float = 10.0, pool: ModelPool | None = None, stream: TextIO | None = None
@@ -34,14 +34,16 @@ class Progress(Callback):
         self._stream = stream or sys.stderr
         self._bar: Bar | None = None
         self._started = self._printed = 0.0
-        self._before = self._done = self._correct = 0
+        self._before = self._done = self._correct = self._ignored = 0
 
     def on_session_create(self, ctx: CallbackContext) -> None:
         """Begin with what an earlier process finished."""
         if not self._started:
             self._started = self._printed = time.monotonic()
             self._before = self._done = len(ctx.past_sessions)
-            self._correct = sum(record.correct for record in ctx.past_sessions.records())
+            past = list(ctx.past_sessions.records())
+            self._correct = sum(record.correct for record in past)
+            self._ignored = sum(record.ignored for record in past)
             if self._stream.isatty():
                 self._bar = self._live_bar()
                 self._bar.start()
@@ -56,7 +58,9 @@ class Progress(Callback):
     def on_state_save(self, ctx: CallbackContext) -> JSON:
         """Count the outcome, that of a task given up without a reset too."""
         self._done += 1
-        self._correct += ctx.session.record().correct
+        record = ctx.session.record()
+        self._correct += record.correct
+        self._ignored += record.ignored
         self._show(ctx, last=self._done == self._total)
 
     def close(self) -> None:
@@ -80,9 +84,10 @@ class Progress(Callback):
         return f"task {self._done + 1} of {self._total}"
 
     def _facts(self, step: int) -> str:
-        if self._done:
-            low, high = wilson_interval(self._correct, self._done)
-            facts = f"success {self._correct / self._done:.1%} [{low:.0%}, {high:.0%}] · step {step}"
+        counted = self._done - self._ignored
+        if counted:
+            low, high = wilson_interval(self._correct, counted)
+            facts = f"success {self._correct / counted:.1%} [{low:.0%}, {high:.0%}] · step {step}"
         else:
             facts = f"{self._task()}, step {step} …"
         if self._pool is not None and (tokens := self._pool.usage).prompt_tokens:

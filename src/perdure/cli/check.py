@@ -14,8 +14,12 @@ from perdure.cli.exit_codes import FAILED
 
 if TYPE_CHECKING:
     from perdure.conformance.result import CheckResult
-    from perdure.core.types import JSON
+    from perdure.core.types import JSON, Request
     from perdure.experiment.registry import Plugin
+
+
+_ORACLE_SECONDS = 60.0
+"""How long the oracle of an environment plays on after the sample."""
 
 
 class Checked(StrEnum):
@@ -25,6 +29,7 @@ class Checked(StrEnum):
     STRATEGY = "strategy"
     SANDBOX = "sandbox"
     MODEL = "model"
+    CALLBACK = "callback"
 
 
 def check(
@@ -43,8 +48,9 @@ def check(
     Examples:
 
     - `perdure check environment database`
-    - `perdure check strategy my_strategy.py:MyStrategy`
-    - `perdure check model local --set path=model.gguf`
+    - `perdure new strategy my_strategy`, then `perdure check strategy my_strategy.py:MyStrategy`
+    - `perdure new callback my_method`, then `perdure check callback my_method.py:MyMethod`
+    - `perdure check model scripted --set 'replies=["yes"]' --set cycle=true`
     """
     from perdure.experiment.config import apply_set
     from perdure.experiment.registry import load_plugin
@@ -81,6 +87,8 @@ def _suite(kind: Checked, plugin: Plugin, parameters: Mapping[str, JSON]) -> Ite
             return _sandbox_suite(plugin, parameters)
         case Checked.MODEL:
             return _model_suite(plugin, parameters)
+        case Checked.CALLBACK:
+            return _callback_suite(plugin, parameters)
 
 
 def _environment_suite(plugin: Plugin, parameters: Mapping[str, JSON]) -> Iterator[CheckResult]:
@@ -88,7 +96,9 @@ def _environment_suite(plugin: Plugin, parameters: Mapping[str, JSON]) -> Iterat
     from perdure.experiment.registry import EnvironmentPlugin
 
     assert isinstance(plugin, EnvironmentPlugin)
-    yield from check_environment(plugin.world, lambda: _build(plugin, parameters))
+    yield from check_environment(
+        plugin.world, lambda: _build(plugin, parameters), oracle_seconds=_ORACLE_SECONDS
+    )
 
 
 def _strategy_suite(plugin: Plugin, parameters: Mapping[str, JSON]) -> Iterator[CheckResult]:
@@ -113,16 +123,19 @@ def _model_suite(plugin: Plugin, parameters: Mapping[str, JSON]) -> Iterator[Che
         getattr(model, "close", lambda: None)()
 
 
-def _build(plugin: Plugin, parameters: Mapping[str, JSON]) -> Any:
-    """The plugin with its parameters; a strategy that wants a model gets a scripted one.
+def _callback_suite(plugin: Plugin, parameters: Mapping[str, JSON]) -> Iterator[CheckResult]:
+    from perdure.conformance.callbacks import check_callback
 
-    Its replies hang on the whole request, so that what leaks into one is seen in later prompts.
-    """
-    from perdure.core.model import request_digest
+    yield from check_callback(plugin.name, parameters)
+
+
+def _build(plugin: Plugin, parameters: Mapping[str, JSON]) -> Any:
+    """The plugin with its parameters; a strategy that wants a model gets a scripted one."""
+    from perdure.core.model import ModelHandle
     from perdure.experiment.construct import construct
     from perdure.models.scripted import ScriptedModel
 
-    scripted = ScriptedModel(lambda request: f"A summary, {request_digest(request)[:8]}.")
+    scripted = ModelHandle.of(ScriptedModel(_summary))
     return construct(
         plugin.target,
         parameters,
@@ -131,6 +144,13 @@ def _build(plugin: Plugin, parameters: Mapping[str, JSON]) -> Any:
         model_for=lambda _name: scripted,
         offered={"model": scripted} if plugin.kind == "strategy" else {},
     )
+
+
+def _summary(request: Request) -> str:
+    """Another text for another prompt: what leaks into a prompt shows in what comes of it."""
+    from perdure.core.types import text_digest
+
+    return f"A summary of {text_digest(repr(request.messages))}."
 
 
 def _line(result: CheckResult) -> str:

@@ -25,8 +25,8 @@ def compare(
 
     Examples:
 
-    - `perdure compare runs/control-* runs/replay-*`
-    - `perdure compare runs/* --baseline runs/stateless-1a2b3c4d --metric reward --json`
+    - `perdure quickstart`, then `perdure compare quickstart/do_nothing quickstart/oracle`
+    - `perdure compare quickstart/oracle quickstart/do_nothing --baseline quickstart/oracle --metric reward`
     """
     from perdure.cli.console import print_tables
     from perdure.experiment.compare import compare_runs
@@ -38,6 +38,7 @@ def compare(
         learning_table,
         tokens_table,
         ungraded_table,
+        warning_lines,
     )
     from perdure.reports.facts import to_json
 
@@ -51,5 +52,5 @@ def compare(
         return
     tables = (comparison_table, ungraded_table, learning_table, tokens_table)
     print_tables([table(comparison) for table in tables])
-    for line in differs_lines(comparison):
+    for line in [*differs_lines(comparison), *warning_lines(comparison)]:
         typer.echo(line)

@@ -13,7 +13,9 @@ def doctor(
 ) -> None:
     """Say what works on this machine, and the one command that brings what does not. Never fails.
 
-    Listed is what everything needs, and what a plugin or command that is installed wants.
+    Listed is what everything needs, and what a plugin or command that is installed wants. What can be started
+    is started: a sandbox, a private database server, the packaged model, container engines; this takes a few
+    seconds, never ten, and builds nothing.
     """
     from perdure.cli.console import print_tables
     from perdure.cli.machine import examine
@@ -24,11 +26,18 @@ def doctor(
     if as_json:
         typer.echo(to_json([asdict(finding) for finding in findings]))
         return
-    columns = {"part (who needs it)": False, "works": False, "found": False, "to get it": False}
+    columns = {
+        "part (who needs it)": False,
+        "works": False,
+        "seconds": True,
+        "found": False,
+        "to get it": False,
+    }
     rows = [
         [
             f"{finding.part} ({finding.used_by})" if finding.used_by else finding.part,
             "yes" if finding.works else "no",
+            "" if finding.seconds is None else f"{finding.seconds:.2f}",
             finding.found,
             "" if finding.works else finding.remedy,
         ]

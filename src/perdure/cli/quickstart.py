@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 ENVIRONMENT = "database"
 CONFIG = "model.toml"
+SWEEP = "strategies.toml"
+TEMPLATES = {CONFIG: "quickstart_model.toml.template", SWEEP: "quickstart_sweep.toml.template"}
+"""Files to go on from."""
 MODEL_TASKS = 3
 MODEL_TOKENS = 96
 """Three tasks and short replies keep real inference on one thread well below three minutes."""
@@ -47,7 +50,7 @@ def quickstart(
 
     check_folder(out)
     facts, missing = [], ""
-    _write_config(out)
+    _write_configs(out)
     for name, config in _configs(out).items():
         if not quiet:
             typer.echo(f"{name.replace('_', ' ')} …", err=True)
@@ -129,38 +132,48 @@ def _play(config: Mapping[str, JSON], *, quiet: bool) -> dict[str, JSON]:
 
 def _print(facts: list[dict[str, JSON]], horizon: list[dict[str, JSON]], missing: str, out: Path) -> None:
     from perdure.cli.console import print_tables
+    from perdure.core.installation import run_command
 
+    perdure = run_command()
     print_tables([_table(facts), _long_table(horizon)])
     if missing:
-        typer.echo(f"The language model did not run: {missing}\nThen run `perdure quickstart` again.\n")
+        typer.echo(f"The language model did not run: {missing}\nThen run `{perdure} quickstart` again.\n")
     else:
         typer.echo(
             "The packaged model has 135 million parameters: it is here to show real inference,\n"
             "and is expected to solve none of its tasks. A better one:\n"
         )
-    typer.echo(_NEXT.format(config=out / CONFIG, folder=out / "oracle" if missing else out / "model"))
+    typer.echo(
+        _NEXT.format(
+            perdure=perdure,
+            config=out / CONFIG,
+            sweep=out / SWEEP,
+            folder=out / ("oracle" if missing else "model"),
+        )
+    )
 
 
 _NEXT = """\
-  any GGUF file    perdure run {config} --set models.small.path=/models/your-model.gguf
-  any server       perdure run {config} --set \\
+  any GGUF file    {perdure} run {config} --set models.small.path=/models/your-model.gguf
+  any server       {perdure} run {config} --set \\
                      'models.small={{provider="openai_compatible", model="NAME", base_url="http://localhost:8000/v1"}}'
                    (vLLM, llama.cpp, Ollama, hosted providers; a key is read from OPENAI_API_KEY)
 
-  look closer      perdure report {folder}
-                   perdure replay {folder}"""
+  look closer      {perdure} report {folder}
+                   {perdure} replay {folder}
+  a grid of runs   {perdure} sweep {sweep}"""
 
 
-def _write_config(out: Path) -> None:
-    """A configuration to go on with, kept where the user changed it."""
+def _write_configs(out: Path) -> None:
+    """A run and a sweep to go on with, kept where the user changed them."""
     from importlib.resources import files
 
     from perdure.storage.files import replace_atomically
 
-    path = out / CONFIG
-    if not path.exists():
-        template = files("perdure.cli").joinpath("templates", "quickstart_model.toml.template")
-        replace_atomically(path, template.read_text("utf-8"))
+    for name, template in TEMPLATES.items():
+        if not (out / name).exists():
+            text = files("perdure.cli").joinpath("templates", template).read_text("utf-8")
+            replace_atomically(out / name, text)
 
 
 def _long_table(horizon: list[dict[str, JSON]]) -> Table:

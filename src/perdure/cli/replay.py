@@ -26,17 +26,26 @@ _SHOWN = 160
 
 def replay(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.", show_default=False)],
+    base: Annotated[
+        Path | None,
+        typer.Option(help="Take plug-ins and data from here, instead of what the run folder keeps."),
+    ] = None,
+    sets: Annotated[
+        list[str],
+        typer.Option("--set", metavar="KEY=VALUE", help="Change a key, e.g. `environment.engine_url=…`."),
+    ] = [],  # noqa: B006 - typer reads the default, nobody changes it
     as_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")] = False,
 ) -> None:
     """Play the actions of runs again in a fresh environment; no model is asked.
 
     Exits 0 only if every observation and every evaluation reproduces; otherwise lists the first differences
-    and exits 1. A run without a finished session has nothing to reproduce: that is exit 1 too.
+    and exits 1. A run without a finished session has nothing to reproduce: that is exit 1 too. A run folder
+    keeps the code of its plug-ins, and replay runs that; `--base` runs what lies in a folder now.
 
     Examples:
 
-    - `perdure replay runs/example-1a2b3c4d`
-    - `perdure replay runs/example-*`
+    - `perdure quickstart`, then `perdure replay quickstart/oracle`
+    - `perdure replay quickstart/oracle quickstart/do_nothing --base . --json`
     """
     from perdure.experiment.replay import replay as play_again
     from perdure.experiment.runs import load
@@ -45,7 +54,7 @@ def replay(
     loaded = [load(run) for run in runs]
     facts, failed = [], False
     for run in loaded:
-        result = play_again(run, on_session=_Progress())
+        result = play_again(run, base=base, sets=sets, on_session=_Progress())
         failed |= not result.reproduces
         if as_json:
             facts.append(_facts(run, result))

@@ -23,8 +23,8 @@ def report(
 
     Examples:
 
-    - `perdure report runs/example-1a2b3c4d`
-    - `perdure report runs/* --markdown > results.md`
+    - `perdure quickstart`, then `perdure report quickstart/oracle`
+    - `perdure report quickstart/oracle quickstart/do_nothing --markdown > results.md`
     """
     from perdure.experiment.runs import load
     from perdure.reports.facts import run_facts, to_json
@@ -60,6 +60,17 @@ def _tables(facts: list[dict[str, JSON]]) -> list[Table | None]:
     ]
 
 
+def _notes(facts: list[dict[str, JSON]]) -> list[str]:
+    """What must be told of each run's record, under its name where there are several."""
+    from perdure.reports.record_notes import record_notes
+    from perdure.reports.run_tables import labels
+
+    named = zip(labels(facts), facts, strict=True)
+    return [
+        f"{name}: {note}" if len(facts) > 1 else note for name, one in named for note in record_notes(one)
+    ]
+
+
 def _print_markdown(facts: list[dict[str, JSON]]) -> None:
     from perdure.reports.legend import legend_table, tasks_note
     from perdure.reports.markdown import markdown
@@ -67,7 +78,7 @@ def _print_markdown(facts: list[dict[str, JSON]]) -> None:
     parts = [markdown(table) for table in [legend_table(facts), *_tables(facts)] if table is not None]
     if note := tasks_note(facts):
         parts.insert(1, f"{note}\n")
-    typer.echo("\n".join(parts))
+    typer.echo("\n".join([*parts, *(f"- {note}" for note in _notes(facts))]))
 
 
 def _print(facts: list[dict[str, JSON]]) -> None:
@@ -81,3 +92,5 @@ def _print(facts: list[dict[str, JSON]]) -> None:
         lines = [*legend_lines(facts, output_width()), *([note] if note else [])]
     typer.echo("\n".join(lines) + "\n")
     print_tables(_tables(facts))
+    for note in _notes(facts):
+        typer.echo(note)

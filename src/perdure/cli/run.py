@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -34,6 +34,13 @@ def run(
     floors: Annotated[
         bool, typer.Option("--floors/--no-floors", help="Also play the oracle and the do-nothing agent.")
     ] = True,
+    restart_task: Annotated[
+        str | None,
+        typer.Option(metavar="INDEX|all", help="Take a fresh start of an open task: ask its calls anew."),
+    ] = None,
+    accept_version: Annotated[
+        bool, typer.Option("--accept-version", help="Go on with a run of another version of perdure.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")] = False,
 ) -> None:
@@ -41,30 +48,33 @@ def run(
 
     Examples:
 
-    - `perdure run configs/example.toml`
-    - `perdure run configs/example.toml --set agent.kind=model --limit 1`
-    - `perdure run my.toml --dry-run`
+    - `perdure new environment dice`, then `perdure run dice.toml`
+    - `perdure quickstart`, then `perdure run quickstart/model.toml --set agent.kind=oracle --limit 1`
+    - `perdure run quickstart/model.toml --dry-run`
     """
     from perdure.experiment.config import load_config
     from perdure.experiment.experiment import Experiment
 
-    values = _values(limit, tasks, repeat, out, cache=cache)
+    restart = _restart(restart_task)
     watchers = [] if quiet or dry_run else ["progress"]
-    loaded = load_config(config, sets, values)
-    with Experiment(loaded, base=config.resolve().parent, watchers=watchers) as experiment:
+    loaded = load_config(config, sets, values=_values(limit, tasks, repeat, out, cache=cache))
+    with Experiment(
+        loaded, base=config.resolve().parent, watchers=watchers, accept_version=accept_version
+    ) as experiment:
         check_folder(experiment.folder)
         if dry_run:
             _print_estimate(experiment, as_json=as_json)
         else:
+            _say_what_changed(experiment)
             if not quiet and experiment.pending:
                 _say_what_it_can_find(experiment)
-            _carry_out(experiment, floors=floors, as_json=as_json)
+            _carry_out(experiment, restart, floors=floors, as_json=as_json)
 
 
 def _values(
     limit: int | None, tasks: str | None, repeat: int | None, out: Path | None, *, cache: bool
 ) -> dict[str, JSON]:
-    """The options that are short for keys, as they were given: a path or an id is never read as TOML."""
+    """The options that are short for keys."""
     given: dict[str, JSON] = {
         "execution.limit": limit,
         "execution.repeat": repeat,
@@ -82,15 +92,36 @@ def _say_what_it_can_find(experiment: Experiment) -> None:
     typer.echo(detectable_line(experiment), err=True)
 
 
-def _carry_out(experiment: Experiment, *, floors: bool, as_json: bool) -> None:
+def _say_what_changed(experiment: Experiment) -> None:
+    from perdure.experiment.surroundings import remarks
+
+    if experiment.pending:
+        for line in remarks(experiment.config, experiment.identity, experiment.folder, experiment.base):
+            typer.echo(line, err=True)
+
+
+def _restart(wanted: str | None) -> list[int] | Literal["all"]:
+    """Places in the schedule. Raises ConfigError."""
+    from perdure.core.errors import ConfigError
+
+    if wanted is None:
+        return []
+    if wanted == "all":
+        return "all"
+    if not (wanted.isascii() and wanted.isdecimal()):
+        raise ConfigError(f"--restart-task cannot be {wanted!r}; give a task's place from 0, or 'all'")
+    return [int(wanted)]
+
+
+def _carry_out(
+    experiment: Experiment, restart: list[int] | Literal["all"], *, floors: bool, as_json: bool
+) -> None:
     from perdure.experiment.runs import Run
     from perdure.reports.facts import run_facts, to_json
     from perdure.reports.floors import floors_of
-    from perdure.storage.run_store import RunReader
 
-    played = len(RunReader(experiment.folder)) < len(experiment.schedule)
     with resumable(experiment.folder):
-        experiment.run()
+        experiment.run(restart=restart)
         if floors:
             floors_of(experiment)
     facts = run_facts(Run(experiment.folder))
@@ -98,22 +129,34 @@ def _carry_out(experiment: Experiment, *, floors: bool, as_json: bool) -> None:
         typer.echo(to_json(facts))
     else:
         _print_result(facts)
-        if not played:
+        if experiment.was_finished:
             typer.echo("already finished, nothing was played")
 
 
 def _print_result(facts: dict[str, JSON]) -> None:
     from perdure.cli.console import print_tables
+    from perdure.core.installation import run_command
     from perdure.reports.patches import patches_table
-    from perdure.reports.run_tables import labels, metrics_table, result_table, skills_table, statuses_line
+    from perdure.reports.record_notes import record_notes
+    from perdure.reports.run_tables import (
+        ignored_line,
+        labels,
+        metrics_table,
+        result_table,
+        skills_table,
+        statuses_line,
+    )
 
     tables = [result_table(facts, facts["floors"] or {}), skills_table([facts]), metrics_table([facts])]
     print_tables([*tables, patches_table([facts], labels([facts]))])
     typer.echo(statuses_line(facts))
-    if facts["restarts"] or facts["divergences"]:
-        typer.echo(f"resumed tasks: {facts['restarts']}, of which diverged: {facts['divergences']}")
+    if ignored := ignored_line(facts):
+        typer.echo(ignored)
+    for note in record_notes(facts):
+        typer.echo(note)
     folder = facts["folder"]
-    typer.echo(f"folder: {folder}\nnext: perdure report {folder} | perdure replay {folder}")
+    perdure = run_command()
+    typer.echo(f"folder: {folder}\nnext: {perdure} report {folder} | {perdure} replay {folder}")
 
 
 def _print_estimate(experiment: Experiment, *, as_json: bool) -> None:

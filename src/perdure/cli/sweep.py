@@ -19,17 +19,21 @@ def sweep(
     workers: Annotated[int, typer.Option(min=1, help="Processes at a time.")] = 2,
     out: Annotated[Path | None, typer.Option(help="Folder of the run folders [default: runs/NAME].")] = None,
     paper: Annotated[bool, typer.Option("--paper", help="Also print the published numbers beside.")] = False,
+    accept_version: Annotated[
+        bool, typer.Option("--accept-version", help="Go on with runs of another version of perdure.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")] = False,
 ) -> None:
     """Run every combination of a sweep file, or what is left of it: finished runs are not run again.
 
     A run that fails does not stop the others; it is listed, and the exit code is 1.
+    So is one whose plug-ins or data changed since it was played: give another `--out`.
 
     Examples:
 
-    - `perdure sweep configs/warehouse_strategies.toml`
-    - `perdure sweep my_sweep.toml --workers 4 --json > sweep.json`
+    - `perdure quickstart`, then `perdure sweep quickstart/strategies.toml`
+    - `perdure sweep quickstart/strategies.toml --workers 2 --json > sweep.json`
     """
     from perdure.core.errors import ConfigError
     from perdure.experiment.sweep import load_sweep, run_sweep
@@ -41,7 +45,7 @@ def sweep(
     planned = load_sweep(file, out=out)
     progress = None if quiet else _Progress(len(planned.runs))
     with resumable(planned.out):
-        outcomes = run_sweep(planned, workers=workers, on_outcome=progress)
+        outcomes = run_sweep(planned, workers=workers, on_outcome=progress, accept_version=accept_version)
     facts = sweep_facts(outcomes)
     failed = [entry for entry in facts if entry["error"]]
     if as_json:

@@ -3,30 +3,39 @@
 from __future__ import annotations
 
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from perdure.conformance.checks import shorten
 from perdure.core.agent import Agent
 from perdure.core.callback import CallbackList
-from perdure.core.controller import Controller, Limits
+from perdure.core.controller import Limits
 from perdure.core.environment import Environment, Opening
 from perdure.core.errors import ConfigError
 from perdure.core.model import ModelPool
 from perdure.core.session import SessionRecord
 from perdure.core.types import Trial
 from perdure.core.world import World
+from perdure.experiment.lanes import Lane
 from perdure.experiment.scripted_agents import DoNothing
-from perdure.storage.run_store import Journal, RunStore
+from perdure.storage.run_store import RunStore
+
+_CHUNK = 10
+"""Tasks between two looks at the clock."""
 
 
 class Subject:
     """A world under test: one instance for most checks, and fresh ones on demand."""
 
-    def __init__(self, world: World, build: Callable[[], Environment], sample: int) -> None:
+    def __init__(
+        self, world: World, build: Callable[[], Environment], sample: int, oracle_seconds: float = 0.0
+    ) -> None:
         self.world = world
         self.build = build
+        self._oracle_seconds = oracle_seconds
         self._built: list[Environment] = []
         self._actions: dict[str, list[str]] | None = None
         self.environment = self.fresh()
@@ -42,6 +51,16 @@ class Subject:
         """Release every instance."""
         for environment in self._built:
             environment.release()
+
+    def play_by_oracle(self, agent: Agent) -> list[SessionRecord]:
+        """The sample first, then the other tasks in their order, as long as the time lasts."""
+        end = time.monotonic() + self._oracle_seconds
+        records = play(self, agent)
+        others = [task for task in self.environment.task_ids() if task not in set(self.tasks)]
+        while others and time.monotonic() < end:
+            records += play(self, agent, tasks=others[:_CHUNK])
+            del others[:_CHUNK]
+        return records
 
     def do_nothing_agent(self) -> Agent:
         """The floor."""
@@ -96,31 +115,32 @@ class Subject:
 
 
 def play(
-    subject: Subject, agent: Agent, *, actions: dict[str, list[str]] | None = None
+    subject: Subject,
+    agent: Agent,
+    *,
+    tasks: Sequence[str] | None = None,
+    actions: dict[str, list[str]] | None = None,
 ) -> list[SessionRecord]:
-    """Play the sample through the controller; `actions` collects what was done, by task."""
+    """Play tasks, by default the sample, through the controller; `actions` collects what was done."""
     limits = Limits(subject.world.max_interactions, max_turns=4 * subject.world.max_interactions)
-    with tempfile.TemporaryDirectory(prefix="perdure-check-") as scratch:
-        store = RunStore(Path(scratch), fsync=False)
-        journal = Journal(Path(scratch) / "journal.jsonl", normalise=subject.world.normalise)
-        try:
-            Controller(
-                schedule=[Trial(task) for task in subject.tasks],
-                environment=subject.environment,
-                agent=agent,
-                callbacks=CallbackList(),
-                pool=ModelPool({}, _no_model),
-                store=store,
-                journal=journal,
-                limits=limits,
-            ).run()
-            if actions is not None:
-                for past in store.past:
-                    actions[past.record.task_id] = [item.action for item in past.interactions]
-            return list(store.past.records())
-        finally:
-            journal.close()
-            store.close()
+    with (
+        tempfile.TemporaryDirectory(prefix="perdure-check-") as scratch,
+        closing(RunStore(Path(scratch), fsync=False)) as store,
+    ):
+        Lane(
+            schedule=[Trial(task) for task in tasks or subject.tasks],
+            environment=subject.environment,
+            agent=agent,
+            callbacks=CallbackList(),
+            limits=limits,
+            pool=ModelPool({}, _no_model),
+            store=store,
+            normalise=subject.world.normalise,
+        ).run()
+        if actions is not None:
+            for past in store.past:
+                actions[past.record.task_id] = [item.action for item in past.interactions]
+        return list(store.past.records())
 
 
 def parting(first: Sequence[str], second: Sequence[str]) -> str:

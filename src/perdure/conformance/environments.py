@@ -8,16 +8,18 @@ A suite in a test file of your own:
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from math import isfinite
 from typing import TypeAlias
 
 from perdure.conformance.checks import CheckFailed, require, run_checks, shorten
 from perdure.conformance.environment_play import Subject, parting, play
-from perdure.conformance.hostile import HOSTILE_REPLIES
+from perdure.conformance.hostile import HOSTILE_REPLIES, inside_action
 from perdure.conformance.result import NOT_APPLICABLE, CheckResult
 from perdure.conformance.side_by_side import instances_do_not_disturb_each_other
 from perdure.core.environment import Environment
+from perdure.core.reply_cleaning import clean_reply
 from perdure.core.session import SessionRecord, check_alternation
 from perdure.core.types import EvaluationOutcome, Observation, SessionStatus, Trial
 from perdure.core.world import World
@@ -42,14 +44,19 @@ PUBLIC_MEMBERS = frozenset(
 
 
 def check_environment(
-    world: World, build: Callable[[], Environment] | None = None, *, sample: int = 5
+    world: World,
+    build: Callable[[], Environment] | None = None,
+    *,
+    sample: int = 5,
+    oracle_seconds: float = 0.0,
 ) -> Iterator[CheckResult]:
     """Run every check on environments that `build` makes; `sample` tasks, spread evenly, are played.
 
-    Without `build` they are made by the world's own defaults. One result a check, in order; nothing is raised
-    for a plugin's failure but what `build` itself raises.
+    Without `build` they are made by the world's own defaults. The oracle plays all other tasks, too, as long
+    as `oracle_seconds` have not passed. One result a check, in order; nothing is raised for a plugin's
+    failure but what `build` itself raises.
     """
-    subject = Subject(world, build or world.environment, sample)
+    subject = Subject(world, build or world.environment, sample, oracle_seconds)
     try:
         yield from run_checks(subject, CHECKS)
     finally:
@@ -128,15 +135,21 @@ def second_reset_abandons_the_first(subject: Subject) -> str:
     return ""
 
 
-def oracle_solves_the_sample(subject: Subject) -> str:
-    """The oracle scores 1.0 through the real controller."""
+def oracle_solves_the_tasks(subject: Subject) -> str:
+    """The oracle scores 1.0 through the real controller; a task that is ignored here is told, not judged."""
     oracle = subject.oracle()
     if oracle is None:
         return f"{NOT_APPLICABLE}: the world has no oracle"
-    records = play(subject, oracle)
-    wrong = [record for record in records if record.reward != 1.0 or not record.correct]
-    require(not wrong, "; ".join(_told(record) for record in wrong[:3]))
-    return f"{len(records)}/{len(records)} tasks"
+    records = subject.play_by_oracle(oracle)
+    counted = [record for record in records if not record.ignored]
+    wrong = [record for record in counted if record.reward != 1.0 or not record.correct]
+    solved = f"{len(counted) - len(wrong)}/{len(subject.environment.task_ids())} tasks"
+    require(not wrong, "; ".join([solved, *(_told(record) for record in wrong[:3])]))
+    reasons = Counter(record.finish_reason for record in records if record.ignored)
+    ignored = [f"ignored: {', '.join(f'{why} {count}' for why, count in reasons.most_common())}"]
+    left = len(subject.environment.task_ids()) - len(records)
+    unplayed = [f"{left} not played"] if left else []
+    return "; ".join([solved, *(ignored if reasons else []), *unplayed])
 
 
 def do_nothing_terminates(subject: Subject) -> str:
@@ -148,18 +161,22 @@ def do_nothing_terminates(subject: Subject) -> str:
 
 
 def hostile_replies_are_data(subject: Subject) -> str:
-    """No reply raises; each gives an observation whose status is running or terminal."""
-    for kind, reply in HOSTILE_REPLIES.items():
+    """No reply raises, whether hostile as a whole or inside an action of the environment's own form."""
+    kinds = dict(HOSTILE_REPLIES)
+    if subject.world.oracle is not None:
+        for action in subject.actions(subject.tasks[0])[:2]:
+            kinds |= inside_action(action)
+    for kind, reply in kinds.items():
         subject.environment.reset(Trial(subject.tasks[0]))
         try:
-            observation = subject.environment.interact(reply)
+            observation = subject.environment.interact(clean_reply(reply).text)
             evaluation = subject.environment.complete()
         except Exception as error:
             raise CheckFailed(f"{kind}: {type(error).__name__}: {error}") from error
         require(isinstance(observation, Observation), f"{kind}: {type(observation).__name__} returned")
         require(observation.status is not SessionStatus.INITIAL, f"{kind}: the status is initial")
         require(evaluation.outcome is not EvaluationOutcome.UNSET, f"{kind}: no outcome")
-    return f"{len(HOSTILE_REPLIES)} kinds"
+    return f"{len(kinds)} kinds"
 
 
 def complete_restores(subject: Subject) -> str:
@@ -262,7 +279,7 @@ CHECKS: Sequence[Callable[[Subject], str]] = (
     openings_are_valid,
     instructions_are_constant,
     second_reset_abandons_the_first,
-    oracle_solves_the_sample,
+    oracle_solves_the_tasks,
     do_nothing_terminates,
     hostile_replies_are_data,
     complete_restores,

@@ -27,3 +27,31 @@ HOSTILE_REPLIES: Mapping[str, str] = {
     "huge number": "Action: add 9" + "9" * 10_000,
 }
 """Kind → reply. Every environment and every strategy gets each of them."""
+
+HOSTILE_FRAGMENTS: Mapping[str, str] = {
+    "lone surrogates": "\ud800\udfff",
+    "NUL": "\x00",
+    "control characters": "\x1b[2J\x07\x08",
+    "right-to-left": "\u202e\u202c",
+    "quotes": "'\"`",
+    "brackets": "(((]]]}}}",
+    "a fence": "\n```\n",
+    "a comment": " -- # /* ",
+    "thinking": "</think><think>",
+    "expansions": "$(:) `:` ${IFS} %s {0} \\",
+    "many digits": "9" * 10_000,
+    "one megabyte of words": " word" * (MEGABYTE // 5),
+}
+"""Kind → what may stand anywhere in a reply."""
+
+
+def inside_action(action: str) -> dict[str, str]:
+    """Kind → an action with a hostile fragment inside: within and behind its longest line, its content."""
+    line = max(action.splitlines() or [""], key=len)
+    start = action.find(line)
+    places = {"within": start + len(line) // 2, "behind": start + len(line)}
+    return {
+        f"{kind} {name} the content of an action": action[:place] + fragment + action[place:]
+        for kind, fragment in HOSTILE_FRAGMENTS.items()
+        for name, place in places.items()
+    }

@@ -7,14 +7,14 @@ replies are given rather than drawn, `constrains_replies = False` of one that ig
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from json import loads
 
 from perdure.conformance.checks import CheckFailed, require, run_checks, shorten
 from perdure.conformance.result import NOT_APPLICABLE, CheckResult
-from perdure.core.errors import ModelError
-from perdure.core.model import LanguageModel, Outcome
+from perdure.core.errors import ModelError, UsageError
+from perdure.core.model import LanguageModel, Outcome, all_outcomes, is_pure
 from perdure.core.types import Completion, Message, Request, Sampling, SessionStatus
 
 _SHORT = Sampling(seed=0, max_tokens=8)
@@ -38,6 +38,26 @@ def empty_batch(model: LanguageModel) -> str:
     outcomes = model.generate([])
     require(list(outcomes) == [], f"generate([]) returned {outcomes!r}")
     return "no outcomes"
+
+
+def facts_are_told(model: LanguageModel) -> str:
+    """What lanes ask of a model: how many calls at once, and whether a reply depends on its request alone."""
+    at_once, pure = getattr(model, "max_concurrency", 1), getattr(model, "pure", False)
+    require(isinstance(at_once, int) and at_once >= 1, f"max_concurrency is {at_once!r}")
+    require(isinstance(pure, bool), f"pure is {pure!r}")
+    return f"{at_once} at once, {'pure' if pure else 'not pure'}"
+
+
+def equal_requests_in_any_order(model: LanguageModel) -> str:
+    """A pure model answers greedy requests alike, whatever was asked before."""
+    if not is_pure(model):
+        return f"{NOT_APPLICABLE}: the model is not pure"
+    requests = [_request(f"{_QUESTION} ({i})") for i in range(3)]
+    forwards = _ask(model, *requests)
+    backwards = _ask(model, *reversed(requests))[::-1]
+    for first, second in zip(forwards, backwards, strict=True):
+        require(_facts(first) == _facts(second), f"{_facts(first)!r:.80}, then {_facts(second)!r:.80}")
+    return "three requests, forwards and backwards"
 
 
 def one_outcome_a_request(model: LanguageModel) -> str:
@@ -192,6 +212,7 @@ def threads_may_share_it(model: LanguageModel) -> str:
 
 CHECKS: tuple[Callable[[LanguageModel], str], ...] = (
     is_a_language_model,
+    facts_are_told,
     empty_batch,
     one_outcome_a_request,
     batch_keeps_order,
@@ -205,6 +226,7 @@ CHECKS: tuple[Callable[[LanguageModel], str], ...] = (
     overlong_prompt_is_data,
     schema_reply_parses,
     logprobs_are_logarithms,
+    equal_requests_in_any_order,
     threads_may_share_it,
 )
 
@@ -213,14 +235,11 @@ def _request(text: str, sampling: Sampling = _SHORT) -> Request:
     return Request((Message("user", text),), sampling=sampling)
 
 
-def _ask(model: LanguageModel, *requests: Request) -> Sequence[Outcome]:
-    outcomes = model.generate(requests)
-    require(len(outcomes) == len(requests), f"{len(outcomes)} outcomes of {len(requests)} requests")
-    for outcome in outcomes:
-        require(
-            isinstance(outcome, Completion | ModelError), f"neither a completion nor an error: {outcome!r}"
-        )
-    return outcomes
+def _ask(model: LanguageModel, *requests: Request) -> list[Outcome]:
+    try:
+        return all_outcomes(model, requests)
+    except UsageError as error:
+        raise CheckFailed(str(error)) from error
 
 
 def _completion(model: LanguageModel, request: Request) -> Completion:
@@ -228,6 +247,10 @@ def _completion(model: LanguageModel, request: Request) -> Completion:
     if isinstance(outcome, ModelError):
         raise outcome
     return outcome
+
+
+def _facts(outcome: Outcome) -> tuple[object, ...]:
+    return (str(outcome),) if isinstance(outcome, ModelError) else (outcome.parts, outcome.finish_reason)
 
 
 def _draws(model: LanguageModel) -> bool:

@@ -19,7 +19,7 @@ from perdure.core.agent import ContextStrategy, ContextView
 from perdure.core.environment import Opening
 from perdure.core.history import HistoryFactory
 from perdure.core.session import Rejected
-from perdure.core.types import Message, Observation, Trial
+from perdure.core.types import Completion, Message, Observation, Trial
 
 STEPS = 50
 
@@ -120,31 +120,52 @@ def rejected_replies_are_shown_with_their_error(subject: Subject) -> str:
 
 
 def render_is_pure(subject: Subject) -> str:
-    """Twice the same view gives the same messages, and the view is untouched."""
+    """Twice the same view gives the same messages; what others had rendered leaves no trace in anything."""
     strategy, view = _started(subject)
-    for step in range(5):
+    alone, _ = _started(subject)
+    for step in range(8):
         before = copy.deepcopy(view)
-        first, second = list(strategy.render(view)), list(strategy.render(view))
-        require(first == second, f"step {step}: two renderings differ")
+        first = list(strategy.render(view))
+        require(list(alone.render(view)) == first, f"step {step}: what was rendered before shows")
+        require(list(strategy.render(view)) == first, f"step {step}: two renderings differ")
+        strategy.render(replace(view, experience=("OTHER",), instructions="OTHER", note="OTHER"))
         require(view == before, f"step {step}: the view was changed")
+        _step(subject, alone, view, step)
+        view = _step(subject, strategy, view, step)
+    require(strategy.trace() == alone.trace(), "what was rendered for another view is in the trace")
+    return ""
+
+
+def read_is_pure(subject: Subject) -> str:
+    """Reading a reply's action gives what absorbing it gives, and changes nothing."""
+    strategy, view = _started(subject)
+    for step in range(3):
+        reply = Completion(subject.reply(step))
+        before, trace = list(strategy.render(view)), copy.deepcopy(strategy.trace())
+        for hostile in HOSTILE_REPLIES.values():
+            found = strategy.read(Completion(hostile))
+            require(found is None or isinstance(found, str), f"read returned {type(found).__name__}")
+        read = strategy.read(reply)
+        require(list(strategy.render(view)) == before, "read changed the prompt")
+        require(strategy.trace() == trace, "read changed the trace")
+        absorbed = strategy.absorb(reply).action
+        require(read == absorbed, f"read gives {read!r:.80}, absorb {absorbed!r:.80}")
         view = _step(subject, strategy, view, step)
     return ""
 
 
-def other_views_leave_no_trace(subject: Subject) -> str:
-    """Rendering more views of a turn, as votes do, changes neither later prompts nor the trace."""
+def note_stands_beside_the_observation(subject: Subject) -> str:
+    """A note is shown in the turn that has it, retries included, and in no other."""
     strategy, view = _started(subject)
-    voted, _ = _started(subject)
-    for step in range(STEPS):
-        expected, found = list(strategy.render(view)), list(voted.render(view))
-        require(found == expected, f"step {step}: the prompt hangs on what else was rendered before")
-        for lessons in (("LESSON-6c1f: " + "look at the lamps before you press anything. " * 20,), ()):
-            voted.render(replace(view, experience=(*view.experience, *lessons)))
-            voted.render(replace(view, experience=lessons))
-        _step(subject, voted, view, step)
+    for step in range(3):
+        for rejected in ((), (Rejected("REPLY-a1", "ERROR-b2"),)):
+            noted = replace(view, note="NOTE-c3: 2 rounds left.", rejected=rejected)
+            text = _text(strategy.render(noted))
+            require(view.note not in text or not view.note, "a note of an earlier turn is shown")
+            require("NOTE-c3: 2 rounds left." in text, "the note is not in the prompt")
+        require("NOTE-c3" not in _text(strategy.render(view)), "a note of another view is shown")
         view = _step(subject, strategy, view, step)
-    require(strategy.trace() == voted.trace(), "the trace hangs on what else was rendered")
-    return f"{STEPS} steps"
+    return ""
 
 
 def two_instances_agree(subject: Subject) -> str:
@@ -153,7 +174,7 @@ def two_instances_agree(subject: Subject) -> str:
     first = list(strategy.render(view))
     for step in range(3):
         _step(subject, strategy, view, step)
-    strategy.start(_opening())
+    strategy.start(_opening(), _VIEW.instructions)
     require(list(strategy.render(view)) == first, "a second task starts with traces of the first")
     other, other_view = _started(subject)
     require(list(other.render(other_view)) == first, "two instances render differently")
@@ -165,7 +186,7 @@ def absorb_survives_hostile_replies(subject: Subject) -> str:
     strategy, _ = _started(subject)
     for kind, reply in HOSTILE_REPLIES.items():
         try:
-            absorbed = strategy.absorb(reply)
+            absorbed = strategy.absorb(Completion(reply))
         except Exception as error:
             raise CheckFailed(f"{kind}: {type(error).__name__}: {error}") from error
         require((absorbed.action is None) != (absorbed.error is None), f"{kind}: neither action nor error")
@@ -177,7 +198,7 @@ def absorb_alone_changes_nothing(subject: Subject) -> str:
     strategy, view = _started(subject)
     before = list(strategy.render(view))
     for reply in HOSTILE_REPLIES.values():
-        strategy.absorb(reply)
+        strategy.absorb(Completion(reply))
     require(list(strategy.render(view)) == before, "absorb changed the prompt")
     return ""
 
@@ -201,7 +222,8 @@ CHECKS: Sequence[Callable[[Subject], str]] = (
     latest_observation_is_visible,
     rejected_replies_are_shown_with_their_error,
     render_is_pure,
-    other_views_leave_no_trace,
+    read_is_pure,
+    note_stands_beside_the_observation,
     two_instances_agree,
     absorb_survives_hostile_replies,
     absorb_alone_changes_nothing,
@@ -216,7 +238,7 @@ def _opening() -> Opening:
 def _started(subject: Subject) -> tuple[ContextStrategy, ContextView]:
     strategy = subject.build()
     opening = _opening()
-    strategy.start(opening)
+    strategy.start(opening, _VIEW.instructions)
     return strategy, replace(_VIEW, history=tuple(opening.history))
 
 
@@ -226,10 +248,10 @@ def _step(
     """One turn as the controller plays it: absorb, then observe; returns the view of the next turn."""
     reply = subject.reply(step)
     observation = Observation(f"OBSERVATION-{step + 1}: light {step} is on.", accepted=accepted)
-    strategy.absorb(reply)
+    strategy.absorb(Completion(reply))
     strategy.observe(observation)
     exchange = (Message("agent", reply), Message("user", observation.text))
-    return replace(view, history=(*view.history, *exchange), turn=view.turn + 1)
+    return replace(view, history=(*view.history, *exchange))
 
 
 def _check_roles(prompt: Sequence[Message]) -> None:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Literal, TypeAlias
 
 from perdure.core.agent import Agent, ContextView
 from perdure.core.environment import Environment
 from perdure.core.errors import ConfigError
 from perdure.core.plain_json import beyond_json
-from perdure.core.session import PastSessions, Session
-from perdure.core.types import JSON
+from perdure.core.session import NoPastSessions, PastSessions, Session
+from perdure.core.types import JSON, Reply
+
+Reach: TypeAlias = Literal["session", "stream", "watch"]
 
 
 class Step(StrEnum):
@@ -59,6 +62,11 @@ class CallbackContext:
     reply_form: str = ""
     """How a free-text reply writes an action."""
 
+    def read_action(self, reply: Reply) -> str | None:
+        """The key of the action that a reply proposes; None where there is none."""
+        action = self.agent.read(reply)
+        return None if action is None else self.environment.read_action(action)
+
     def view(self, experience: Sequence[str] = ()) -> ContextView:
         """What the agent sees now, with more experience than the session holds if wanted."""
         return ContextView.of(self.session, self.environment.instructions, self.reply_form, experience)
@@ -74,9 +82,15 @@ class Callback:
     """
 
     name: str = ""
-    """Unique in a run; the class name's snake case where it is empty."""
-    affects_results: bool = True
-    """False for callbacks that only watch (progress, extra files): they are not part of a run's identity."""
+    """What it is called in records and tables; the class name's snake case where it is empty."""
+    label: str = ""
+    """Set by a run whose configuration gives one, to tell several callbacks of one class apart."""
+    reach: Reach = "stream"
+    """How far it reaches. `session`: it keeps nothing from one session to the next and sees no past ones.
+    `stream`: it has memory over sessions. `watch`: it changes nothing, and is no part of a run's identity."""
+    learns: bool = True
+    """Whether its memory over the stream is frozen by `stateless` and probes. A guard has a memory but does
+    not learn."""
 
     def restore_state(self, state: JSON, deltas: Iterable[JSON]) -> None:
         """Take up where an interrupted run stopped. Called at most once a run, before its first session.
@@ -91,7 +105,7 @@ class Callback:
         """The environment was reset; the session holds its goal and opening history."""
 
     def on_agent_inference(self, ctx: CallbackContext) -> None:
-        """A raw reply is in `ctx.session.reply`: replace it with `receive`, or skip INTERACT."""
+        """A reply is in `ctx.session.reply`: replace it with `receive`, or skip INTERACT."""
 
     def on_environment_interact(self, ctx: CallbackContext) -> None:
         """The environment answered an action; the session may have ended."""
@@ -117,21 +131,28 @@ class CallbackList:
     def __init__(self, callbacks: Iterable[Callback] = ()) -> None:
         self._callbacks: dict[str, Callback] = {}
         for callback in callbacks:
-            name = callback.name or snake_case(type(callback).__name__)
-            if name in self._callbacks:
-                raise ConfigError(f"two callbacks are named {name!r}; give one of them another name")
-            self._callbacks[name] = callback
+            label = label_of(callback)
+            if label in self._callbacks:
+                raise ConfigError(f"two callbacks are named {label!r}; give one of them a label of its own")
+            self._callbacks[label] = callback
 
     def items(self) -> Iterable[tuple[str, Callback]]:
-        """Names and callbacks, in order."""
+        """Labels and callbacks, in order."""
         return self._callbacks.items()
 
     def fire(self, event: str, ctx: CallbackContext) -> None:
         """Call one of the five session events on everybody."""
-        for name, callback in self._callbacks.items():
-            handler: Callable[[CallbackContext], None] = getattr(callback, event)
-            with _blamed(name, event):
-                handler(ctx)
+        for label in self._callbacks:
+            self.fire_one(label, event, ctx)
+
+    def fire_one(self, label: str, event: str, ctx: CallbackContext) -> None:
+        """Call one event on one of them; who reaches no further than a session sees no past ones."""
+        callback = self._callbacks[label]
+        handler: Callable[[CallbackContext], None] = getattr(callback, event)
+        if callback.reach == "session":
+            ctx = replace(ctx, past_sessions=NoPastSessions())
+        with _blamed(label, event):
+            handler(ctx)
 
     def save(self, ctx: CallbackContext) -> dict[str, JSON]:
         """Every callback's delta; those with nothing to say are left out."""
@@ -161,6 +182,9 @@ class CallbackList:
                 if (lost := beyond_json(answer, "state")) is not None:
                     raise ConfigError(f"callback {name!r}: {event} returned what JSON cannot hold: {lost}")
             if answer is not None:
+                if callback.reach != "stream":
+                    reach = f"its reach is {callback.reach!r}, so it has none"
+                    raise ConfigError(f"callback {name!r}: {event} returned a state; {reach}")
                 found[name] = answer
         return found
 
@@ -173,6 +197,12 @@ def _blamed(name: str, event: str) -> Iterator[None]:
     except Exception as error:
         error.add_note(f"raised by the callback {name!r} in {event}")
         raise
+
+
+def label_of(callback: Callback | type[Callback]) -> str:
+    """What a callback is called in a run: its label, else its name, else its class's name."""
+    kind = callback if isinstance(callback, type) else type(callback)
+    return callback.label or callback.name or snake_case(kind.__name__)
 
 
 def snake_case(name: str) -> str:

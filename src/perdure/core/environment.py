@@ -71,7 +71,10 @@ class Environment(ABC):
 
     @abstractmethod
     def calculate_metric(self, records: Iterable[SessionRecord]) -> Mapping[str, float]:
-        """Metrics over finished sessions, as flat `name -> number`; repeats of a task count as sessions."""
+        """Metrics over finished sessions, as flat `name -> number`; repeats of a task count as sessions.
+
+        Ignored sessions are not among the records of a run.
+        """
 
     @abstractmethod
     def release(self) -> None:

@@ -11,6 +11,7 @@
     │   ├── EnvironmentUnavailable a database, sandbox or service that an environment needs is dead
     │   └── StorageError           the disk is full or read-only
     ├── ModelError                 a reply that could not be had: *data*, becomes a session status
+    ├── Refusal                    what a tool of a `StateAgent` raises to refuse a call: the model is told
     ├── ContractBroken             a plugin gave what its contract forbids: a bug in it, exit 1
     ├── IllegalTransition          a session was moved where it cannot go: a bug in a plugin or here
     └── Divergence                 a resumed task asked for something its journal does not hold
@@ -46,10 +47,12 @@ class PluginNotFound(UsageError):
 
 
 class MissingExtra(UsageError):
-    """An optional part is not installed."""
+    """An optional part is not installed; `command` brings it."""
 
     def __init__(self, part: str, command: str) -> None:
         super().__init__(f"{part} is not installed; run: {command}")
+        self.part = part
+        self.command = command
 
 
 class RunFolderError(UsageError):
@@ -83,6 +86,13 @@ class ModelError(PerdureError):
             raise ValueError(f"a model error cannot mean {status!r}")
         super().__init__(message)
         self.status = status
+
+
+class Refusal(PerdureError):
+    """Raised by a tool of a `StateAgent`: the call was not carried out and changed nothing.
+
+    The model is shown the message, and the patch that came with the call is dropped.
+    """
 
 
 class ContractBroken(PerdureError):

@@ -68,6 +68,10 @@ class HistoryFactory:
             raise ValueError(f"item {index} has the role {self._items[index].role!r}, not {message.role!r}")
         self._items[index] = message
 
+    def assign(self, messages: Iterable[Message]) -> None:
+        """Replace all items, as `items` gave them. Raises ValueError unless they are user and agent pairs."""
+        self._items = HistoryFactory(messages)._items
+
     def extend(self, messages: Iterable[Message]) -> None:
         """Append items, in user and agent pairs. Raises ValueError otherwise."""
         extended = InteractionHistory([*self._items, *messages])

@@ -1,30 +1,34 @@
 """Language models and the pool that shares them (LifelongAgentBench B.1.1).
 
-The pool builds each model once, however many names and callers it has, meters tokens for every caller, and
-passes every call through a recorder (the journal) so that an interrupted task can be re-executed exactly.
+The pool builds each model once, however many names and callers it has, cleans every reply where it enters,
+meters tokens, and passes every call through the call log of the task under way, so that an interrupted task
+can be re-executed exactly.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from json import dumps
+from threading import Lock
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from perdure.core.draws import Draws
-from perdure.core.errors import ModelError, PluginNotFound
+from perdure.core.errors import ModelError, PluginNotFound, UsageError
+from perdure.core.reply_cleaning import clean_completion
+from perdure.core.request_digest import request_digest
 from perdure.core.types import JSON, Completion, Message, Request, Sampling, TokenCount, Usage
 
 __all__ = [
-    "CallCharge",
     "CallRecorder",
     "Completion",
     "LanguageModel",
     "ModelHandle",
     "ModelPool",
     "ModelSpec",
+    "NumberedCall",
     "Outcome",
     "Request",
     "ResponseStore",
@@ -38,13 +42,59 @@ Outcome: TypeAlias = Completion | ModelError
 
 @runtime_checkable
 class LanguageModel(Protocol):
-    """Anything that turns prompts into replies."""
+    """Anything that turns prompts into replies. Whoever asks one does so through a `ModelHandle`.
 
-    def generate(self, requests: Sequence[Request]) -> Sequence[Outcome]:
-        """One outcome a request, in order. Raises ModelUnavailable when no answer can be had at all."""
+    A model that answers a batch at once may `return enumerate(outcomes)`.
+
+    Two more facts, each an attribute that may be left out. `max_concurrency` (1): how many calls of one
+    instance may be in flight, over all threads and batches; the instance itself keeps to it. `pure` (False):
+    a reply depends on its request alone, its draw included, so that several tasks may be played at once.
+    """
+
+    def generate(self, requests: Sequence[Request]) -> Iterator[tuple[int, Completion | ModelError]]:
+        """The position of each request and its outcome, as they arrive.
+
+        Raises ModelUnavailable, after what did arrive, when no answer can be had at all.
+        """
 
     def count_tokens(self, messages: Sequence[Message]) -> TokenCount:
         """Size of a prompt: exact where the served tokenizer is at hand, else marked as an estimate."""
+
+
+def max_concurrency(model: LanguageModel) -> int:
+    """How many calls of this instance may be in flight."""
+    return int(getattr(model, "max_concurrency", 1))
+
+
+def is_pure(model: LanguageModel) -> bool:
+    """A reply of this model depends on its request alone."""
+    return bool(getattr(model, "pure", False))
+
+
+def outcomes_of(model: LanguageModel, requests: Sequence[Request]) -> Iterator[tuple[int, Outcome]]:
+    """What a model answers, every request once. Raises UsageError for a model that breaks its contract."""
+    owed = set(range(len(requests)))
+    answers: object = model.generate(requests)
+    for answer in answers if isinstance(answers, Iterable) else (answers,):
+        match answer:
+            case (int(position), Completion() | ModelError() as outcome) if position in owed:
+                owed.remove(position)
+                yield position, outcome
+            case _:
+                raise UsageError(
+                    f"{type(model).__name__}.generate() gave {answer!r:.80}; it gives the position of each "
+                    "request, once, and its Completion or ModelError"
+                )
+    if owed:
+        raise UsageError(
+            f"{type(model).__name__}.generate() left {len(owed)} of {len(requests)} requests unanswered"
+        )
+
+
+def all_outcomes(model: LanguageModel, requests: Sequence[Request]) -> list[Outcome]:
+    """What a model answers, in the order of the requests. Raises what `outcomes_of` raises."""
+    found = dict(outcomes_of(model, requests))
+    return [found[position] for position in range(len(requests))]
 
 
 @dataclass(frozen=True)
@@ -55,48 +105,53 @@ class ModelSpec:
     parameters: Mapping[str, JSON] = field(default_factory=dict)
 
     @property
-    def identity(self) -> str:
+    def key(self) -> str:
         """Canonical JSON of what is asked for; equal for equal specs."""
         return dumps([self.provider, self.parameters], sort_keys=True, default=str)
 
 
-def request_options(request: Request) -> str:
-    """Everything of a request but its messages, as canonical JSON."""
-    return dumps(
-        {
-            "schema": request.schema,
-            "tools": list(request.tools) if request.tools is not None else None,
-            "logprobs": request.logprobs,
-            "sampling": vars(request.sampling),
-            "draw": list(request.draw),
-        },
-        sort_keys=True,
-        separators=(",", ":"),
-    )
+@dataclass(frozen=True)
+class NumberedCall:
+    """A call that its caller wants to make. `number` counts the caller's calls of this task from 0."""
 
-
-def request_digest(request: Request, model: str = "") -> str:
-    """Content address of a request to one model, 32 hex digits; O(messages), each text hashed once."""
-    parts = [model, request_options(request)]
-    for message in request.messages:
-        parts.append(message.role)
-        parts.append(message.digest)
-    return blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    caller: str
+    number: int
+    model: str
+    digest: str
+    request: Request
+    recorded: Outcome | None = None
+    """What a re-executed task is answered with; None where the model must be asked."""
+    from_cache: bool = False
+    """The recorded answer came from the response cache: nobody was paid for it."""
 
 
 class CallRecorder(Protocol):
-    """Where calls are journalled, and from where a re-executed task is served."""
+    """Where calls are logged, and from where a re-executed task is served. Threads may share it."""
 
-    def recall(self, caller: str, model: str, request: Request, digest: str) -> tuple[Outcome, float] | None:
-        """The recorded outcome of the next call and its seconds, or None when the record is used up.
+    @property
+    def repeat(self) -> int:
+        """Which repeat of its task is under way."""
 
-        Raises Divergence when the next recorded call is another one.
+    @property
+    def turn(self) -> int:
+        """Inferences of the task so far, the one under way included."""
+
+    def number(self, caller: str, model: str, request: Request, digest: str) -> NumberedCall:
+        """Give a call its number, and its recorded answer where there is one.
+
+        Raises Divergence when the call that was recorded in this place is another one.
         """
 
-    def note(
-        self, caller: str, model: str, request: Request, digest: str, outcome: Outcome, seconds: float
+    def ask(self, call: NumberedCall) -> None:
+        """Log a call before its model is asked: from here on it is perhaps paid."""
+
+    def answer(
+        self, call: NumberedCall, outcome: Outcome, seconds: float, *, from_cache: bool = False
     ) -> None:
-        """Append one answered call."""
+        """Log what became of a call, before anybody acts on it; in any order."""
+
+    def wait(self, seconds: float) -> None:
+        """So long the task waited for a connection: that does not count as time spent on it."""
 
 
 class ResponseStore(Protocol):
@@ -109,31 +164,30 @@ class ResponseStore(Protocol):
         """Store a completion atomically."""
 
 
-@dataclass(frozen=True)
-class CallCharge:
-    """What one call cost, for the ledger. `source` is `model`, `journal` or `cache`."""
-
-    caller: str
-    model: str
-    usage: Usage
-    seconds: float
-    source: str
-
-
 class ModelHandle:
-    """A model as one caller sees it: metered and journalled. It is itself a `LanguageModel`."""
+    """A model as one caller sees it: metered, logged, its replies clean, in the requests' order."""
 
     def __init__(self, pool: ModelPool, caller: str, model: str) -> None:
         self._pool = pool
         self.caller = caller
         self.model = model
 
+    @classmethod
+    def of(cls, model: LanguageModel | ModelHandle, caller: str = "") -> ModelHandle:
+        """A handle for a model that no experiment knows; a handle stays what it is."""
+        if isinstance(model, ModelHandle):
+            return model
+        return ModelPool({"": ModelSpec("")}, lambda spec: model).caller(caller, "")
+
     def under(self, caller: str) -> ModelHandle:
-        """The same model, metered and journalled for somebody else who asks it."""
+        """The same model, metered and logged for somebody else who asks it."""
         return ModelHandle(self._pool, caller, self.model)
 
-    def generate(self, requests: Sequence[Request]) -> Sequence[Outcome]:
-        """Answer from the journal while a task is re-executed, then from the cache, then from the model."""
+    def generate(self, requests: Sequence[Request]) -> list[Outcome]:
+        """Answer from the call log while a task is re-executed, then from the cache, then from the model.
+
+        Raises ModelUnavailable; what had arrived is logged.
+        """
         return self._pool.answer(self.caller, self.model, requests)
 
     def count_tokens(self, messages: Sequence[Message]) -> TokenCount:
@@ -141,107 +195,155 @@ class ModelHandle:
         return self._pool.get(self.model).count_tokens(messages)
 
 
+@dataclass
+class _Shared:
+    """What the lanes of a pool have in common."""
+
+    specs: Mapping[str, ModelSpec]
+    build: Callable[[ModelSpec], LanguageModel]
+    identify: Callable[[ModelSpec], str]
+    cache: ResponseStore | None
+    identities: dict[str, str] = field(default_factory=dict)
+    instances: dict[str, LanguageModel] = field(default_factory=dict)
+    usage: Usage = field(default_factory=Usage)
+    building: Lock = field(default_factory=Lock)
+    metering: Lock = field(default_factory=Lock)
+
+    def identity(self, name: str) -> str:
+        """What the replies of a named model depend on, asked for once."""
+        if name not in self.identities:
+            self.identities[name] = self.identify(self.specs[name])
+        return self.identities[name]
+
+
 class ModelPool:
-    """Name → model. Models are built on first use; equal specs share one instance."""
+    """Name → model. Models are built on first use; equal specs share one instance.
+
+    Each lane asks through a pool of its own (`lane`) with its own call log; the rest is shared.
+    """
 
     def __init__(
         self,
         specs: Mapping[str, ModelSpec],
         build: Callable[[ModelSpec], LanguageModel],
         *,
+        identify: Callable[[ModelSpec], str] = lambda spec: spec.key,
         cache: ResponseStore | None = None,
     ) -> None:
-        self._specs = dict(specs)
-        self._build = build
-        self._cache = cache
-        self._instances: dict[str, LanguageModel] = {}
-        self._charges: list[CallCharge] = []
-        self.usage = Usage()
-        """Tokens of every call so far in this process, cache hits left out."""
+        """`identify` gives what a model's replies depend on: a part of requests' digests and cache keys."""
+        self._shared = _Shared(dict(specs), build, identify, cache)
         self.recorder: CallRecorder | None = None
-        """The journal of the run under way, set by the controller."""
-        self.draws: Draws | None = None
-        """What tells the draws of the session under way apart, set by the controller."""
+        """The call log of this lane's task under way, set by whoever plays it."""
+        self._draws = Draws()
+
+    def lane(self) -> ModelPool:
+        """The same models for another lane."""
+        other = copy(self)
+        other.recorder = None
+        other._draws = Draws()
+        return other
+
+    @property
+    def usage(self) -> Usage:
+        """Tokens of every call so far in this process, cache hits left out."""
+        return self._shared.usage
 
     def caller(self, caller: str, model: str) -> ModelHandle:
         """A handle for one caller. Raises PluginNotFound for an unknown model name."""
-        if model not in self._specs:
-            raise PluginNotFound("model", model, self._specs)
+        if model not in self._shared.specs:
+            raise PluginNotFound("model", model, self._shared.specs)
         return ModelHandle(self, caller, model)
 
     def get(self, name: str) -> LanguageModel:
         """The shared instance behind a name."""
-        spec = self._specs[name]
-        if spec.identity not in self._instances:
-            self._instances[spec.identity] = self._build(spec)
-        return self._instances[spec.identity]
-
-    def drain_charges(self) -> list[CallCharge]:
-        """Calls since the last drain, in order; the controller writes them to the ledger."""
-        charges, self._charges = self._charges, []
-        return charges
+        shared = self._shared
+        spec = shared.specs[name]
+        with shared.building:
+            if spec.key not in shared.instances:
+                shared.instances[spec.key] = shared.build(spec)
+            return shared.instances[spec.key]
 
     def close(self) -> None:
         """Close every model that has a `close`. Idempotent."""
-        for model in self._instances.values():
-            close = getattr(model, "close", None)
-            if close is not None:
-                close()
-        self._instances.clear()
+        with self._shared.building:
+            for model in self._shared.instances.values():
+                close = getattr(model, "close", None)
+                if close is not None:
+                    close()
+            self._shared.instances.clear()
 
     def answer(self, caller: str, model: str, requests: Sequence[Request]) -> list[Outcome]:
-        """One outcome a request: recorded calls first, the rest asked in one batch."""
-        spec = self._specs[model]
-        if self.draws is not None:
-            requests = [
-                self.draws.stamp(caller, request, request_digest(request, spec.identity))
-                for request in requests
-            ]
-        digests = [request_digest(request, spec.identity) for request in requests]
-        outcomes: list[Outcome | None] = [
-            self._recalled(caller, model, request, digest)
-            for request, digest in zip(requests, digests, strict=True)
+        """One outcome a request: recorded calls and cached ones first, the rest asked in one batch."""
+        identity, cache = self._shared.identity(model), self._shared.cache
+        recorder = self.recorder if self.recorder is not None else _Unrecorded()
+        calls = [
+            recorder.number(caller, model, drawn, digest)
+            for drawn, digest in self._draws.stamp(caller, identity, requests, recorder)
         ]
-        missing = [i for i, outcome in enumerate(outcomes) if outcome is None]
-        if missing:
-            fresh = self._ask(model, [requests[i] for i in missing], [digests[i] for i in missing])
-            for i, (outcome, seconds, source) in zip(missing, fresh, strict=True):
-                if self.recorder is not None:
-                    self.recorder.note(caller, model, requests[i], digests[i], outcome, seconds)
-                self._charge(caller, model, outcome, seconds, source)
-                outcomes[i] = outcome
-        return [outcome for outcome in outcomes if outcome is not None]
-
-    def _recalled(self, caller: str, model: str, request: Request, digest: str) -> Outcome | None:
-        recorded = self.recorder.recall(caller, model, request, digest) if self.recorder else None
-        if recorded is None:
-            return None
-        outcome, seconds = recorded
-        self._charge(caller, model, outcome, seconds, "journal")
-        return outcome
+        outcomes = {i: call.recorded for i, call in enumerate(calls) if call.recorded is not None}
+        for i, outcome in outcomes.items():
+            self._meter(outcome, paid=not calls[i].from_cache)
+        if cache is not None:
+            for i, call in enumerate(calls):
+                if i not in outcomes and (cached := cache.get(call.digest)) is not None:
+                    recorder.answer(call, cached, 0.0, from_cache=True)
+                    outcomes[i] = cached
+        missing = [i for i in range(len(calls)) if i not in outcomes]
+        for position, outcome in self._ask(model, [calls[i] for i in missing], recorder):
+            outcomes[missing[position]] = outcome
+        return [outcomes[i] for i in range(len(calls))]
 
     def _ask(
-        self, model: str, requests: Sequence[Request], digests: Sequence[str]
-    ) -> list[tuple[Outcome, float, str]]:
-        answers: list[tuple[Outcome, float, str] | None] = [None] * len(requests)
-        if self._cache is not None:
-            for i, digest in enumerate(digests):
-                cached = self._cache.get(digest)
-                if cached is not None:
-                    answers[i] = (cached, 0.0, "cache")
-        asked = [i for i, answer in enumerate(answers) if answer is None]
-        if asked:
-            started = time.perf_counter()
-            outcomes = self.get(model).generate([requests[i] for i in asked])
-            seconds = (time.perf_counter() - started) / len(asked)
-            for i, outcome in zip(asked, outcomes, strict=True):
-                answers[i] = (outcome, seconds, "model")
-                if self._cache is not None and isinstance(outcome, Completion):
-                    self._cache.put(digests[i], outcome)
-        return [answer for answer in answers if answer is not None]
+        self, model: str, calls: Sequence[NumberedCall], recorder: CallRecorder
+    ) -> Iterator[tuple[int, Outcome]]:
+        if not calls:
+            return
+        for call in calls:
+            recorder.ask(call)
+        instance = self.get(model)
+        one_by_one = max_concurrency(instance) == 1
+        began = time.perf_counter()
+        waits = []
+        for position, outcome in outcomes_of(instance, [call.request for call in calls]):
+            if isinstance(outcome, Completion):
+                outcome = clean_completion(outcome)
+            now = time.perf_counter()
+            seconds = now - began
+            if isinstance(outcome, Completion) and 0 < outcome.seconds < seconds:
+                waits.append(seconds - outcome.seconds)
+                seconds = outcome.seconds
+            recorder.answer(calls[position], outcome, seconds)
+            self._meter(outcome)
+            if self._shared.cache is not None and isinstance(outcome, Completion):
+                self._shared.cache.put(calls[position].digest, outcome)
+            yield position, outcome
+            if one_by_one:
+                began = now
+        if waits:
+            recorder.wait(min(waits))
 
-    def _charge(self, caller: str, model: str, outcome: Outcome, seconds: float, source: str) -> None:
-        usage = outcome.usage if isinstance(outcome, Completion) else Usage()
-        if source != "cache":
-            self.usage += usage
-        self._charges.append(CallCharge(caller, model, usage, seconds, source))
+    def _meter(self, outcome: Outcome, *, paid: bool = True) -> None:
+        if paid and isinstance(outcome, Completion):
+            with self._shared.metering:
+                self._shared.usage += outcome.usage
+
+
+class _Unrecorded:
+    """Calls that belong to no task: nothing is logged and nothing is served."""
+
+    repeat = 0
+    turn = 0
+
+    def number(self, caller: str, model: str, request: Request, digest: str) -> NumberedCall:
+        return NumberedCall(caller, 0, model, digest, request)
+
+    def ask(self, call: NumberedCall) -> None:
+        return
+
+    def answer(
+        self, call: NumberedCall, outcome: Outcome, seconds: float, *, from_cache: bool = False
+    ) -> None:
+        return
+
+    def wait(self, seconds: float) -> None:
+        return

@@ -8,7 +8,8 @@ States (LifelongAgentBench B.1.5, spec/legal transitions):
        │                  └──finish──▶ agent_context_limit, agent_out_of_memory, agent_unknown_error
        └──finish──▶ task_environment_error, task_unknown_error, agent_* (a callback gave the task up)
 
-A terminal status never changes. Every session ends with exactly one outcome other than `unset`.
+A terminal status changes only when the environment then fails to grade (`fail_grading`). Every session ends
+with exactly one outcome other than `unset`.
 """
 
 from __future__ import annotations
@@ -17,15 +18,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import overload
 
 from perdure.core.errors import ContractBroken, IllegalTransition
+from perdure.core.reply_cleaning import well_formed
 from perdure.core.types import (
     EPOCH,
     JSON,
+    NO_TEXT,
+    Completion,
     Evaluation,
     EvaluationOutcome,
     Message,
     Observation,
+    Reply,
     SessionStatus,
     Trial,
 )
@@ -39,6 +45,7 @@ __all__ = [
     "Session",
     "SessionRecord",
     "SessionStatus",
+    "shown",
 ]
 
 _S = SessionStatus
@@ -67,7 +74,7 @@ class Interaction:
 
 @dataclass(frozen=True)
 class Rejected:
-    """A reply that did not become an action, and the one line that says why."""
+    """The text of a reply that did not become an action, and the one line that says why."""
 
     reply: str
     error: str
@@ -86,11 +93,20 @@ class SessionRecord:
     finish_reason: str = ""
     interactions: int = 0
     turns: int = 0
+    malformed: int = 0
+    """Replies that did not become an action as they were, those before a fallback included."""
+    fallbacks: int = 0
+    """Actions that were taken in place of a reply that could not be used, after the last retry."""
 
     @property
     def correct(self) -> bool:
         """The grader accepted the result."""
         return self.outcome is EvaluationOutcome.CORRECT
+
+    @property
+    def ignored(self) -> bool:
+        """The task could not be posed here: it says nothing about the agent and counts in no denominator."""
+        return self.outcome is EvaluationOutcome.IGNORED
 
 
 @dataclass(frozen=True)
@@ -112,6 +128,31 @@ class PastSessions(Sequence[PastSession], ABC):
     @abstractmethod
     def records(self) -> Iterator[SessionRecord]:
         """Slim results in order, without reading any text."""
+
+
+def shown(reply: Reply | None) -> str:
+    """What stands in the history for a reply: its text, without what was thought."""
+    return reply.text if reply is not None and reply.text.strip() else NO_TEXT
+
+
+class NoPastSessions(PastSessions):
+    """What a callback without a past sees."""
+
+    def __len__(self) -> int:
+        return 0
+
+    @overload
+    def __getitem__(self, index: int) -> PastSession: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[PastSession]: ...
+    def __getitem__(self, index: int | slice) -> PastSession | Sequence[PastSession]:
+        if isinstance(index, slice):
+            return []
+        raise IndexError(index)
+
+    def records(self) -> Iterator[SessionRecord]:
+        """None."""
+        return iter(())
 
 
 def check_alternation(messages: Sequence[Message]) -> None:
@@ -141,8 +182,16 @@ class Session:
         self.evaluation = Evaluation(EvaluationOutcome.UNSET, 0.0)
         self.turns = 0
         """Inferences so far, skipped, repeated and retried ones included."""
-        self.reply: str | None = None
-        """The raw reply under way; None between turns."""
+        self.reply: Reply | None = None
+        """The reply under way; None between turns."""
+        self.note_text = ""
+        """What is shown beside the latest observation, until the next one."""
+        self.notes: list[tuple[int, str]] = []
+        """Every note so far, with how many actions had been answered before it."""
+        self.malformed = 0
+        """Replies so far that did not become an action as they were."""
+        self.fallbacks = 0
+        """Actions so far that were taken in place of a reply that could not be used."""
         self.experience: list[str] = []
         """What learning callbacks want the agent to know; part of every instructions block."""
         self.trace: JSON = None
@@ -185,6 +234,8 @@ class Session:
             self.finish_reason,
             len(self._interactions),
             self.turns,
+            self.malformed,
+            self.fallbacks,
         )
 
     # -- moving
@@ -206,25 +257,40 @@ class Session:
         """Another inference begins."""
         self.turns += 1
 
-    def receive(self, reply: str) -> None:
-        """A model's raw reply arrived, or a callback puts another in its place."""
+    def receive(self, reply: Reply | str) -> None:
+        """A reply arrived, or a callback puts another, or another text, in its place."""
+        if isinstance(reply, str):
+            text = well_formed(reply)
+            reply = Completion(text) if self.reply is None else self.reply.having(text)
         self.reply = reply
 
     def reject(self, error: str) -> None:
         """The reply under way does not become an action; the model will be asked again with this error."""
-        self._rejected.append(Rejected(self.reply or "", error))
+        self._rejected.append(Rejected(shown(self.reply), error))
+        self.malformed += 1
         self.reply = None
+
+    def fall_back(self) -> None:
+        """The reply under way cannot be used, and no retry is left: another action is taken in its place."""
+        self.malformed += 1
+        self.fallbacks += 1
+
+    def note(self, text: str) -> None:
+        """Show a text beside the latest observation, retries included, until the next observation."""
+        self.note_text = f"{self.note_text}\n{text}" if self.note_text else text
+        self.notes.append((len(self._interactions), text))
 
     def observe(self, action: str, observation: Observation) -> None:
         """The environment answered. A terminal observation ends the session."""
         if self.status is not SessionStatus.RUNNING:
             raise IllegalTransition(f"session {self.task_id!r} is {self.status}, it cannot observe")
         self._interactions.append(Interaction(action, observation))
-        self._history.append(Message("agent", self.reply if self.reply is not None else action))
+        self._history.append(Message("agent", action if self.reply is None else shown(self.reply)))
         if observation.text or not (observation.done or observation.status.is_terminal):
             self._history.append(Message("user", observation.text))
         self._rejected.clear()
         self.reply = None
+        self.note_text = ""
         if observation.status is not SessionStatus.RUNNING:
             self.finish(observation.status, observation.reason)
         elif observation.done:
@@ -248,6 +314,12 @@ class Session:
         if (problem := evaluation.problem()) is not None:
             raise ContractBroken(f"the environment graded task {self.task_id!r} with {problem}")
         self.evaluation = evaluation
+
+    def fail_grading(self, reason: str) -> None:
+        """The environment could not grade: whatever had ended the session, the task itself has failed."""
+        if not self.status.is_terminal:
+            raise IllegalTransition(f"session {self.task_id!r} is {self.status}, it cannot be graded yet")
+        self.status, self.finish_reason = SessionStatus.TASK_ENVIRONMENT_ERROR, reason
 
     def settle(self) -> None:
         """The session is over: it must have ended, and where nobody graded it the outcome is `unknown`."""

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import cached_property
 from hashlib import blake2b
+from json import dumps
 from math import isfinite
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 JSON: TypeAlias = Any
 """Anything `json.dumps` accepts; used only at the edges where the shape belongs to a plugin."""
 
 Role: TypeAlias = Literal["system", "user", "agent"]
+
+
+_ROLES = frozenset(get_args(Role))
+
+NO_TEXT = "(no text)"
+"""Stands in the history for a reply without text: many servers refuse an empty turn."""
 
 
 def text_digest(text: str) -> str:
@@ -23,16 +30,128 @@ def text_digest(text: str) -> str:
 
 
 @dataclass(frozen=True)
+class Text:
+    """What is said."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Reasoning:
+    """What a model thought before it spoke: recorded, never carried out, never sent again by itself."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """A call of a tool that a model asked for; `arguments` is the raw JSON text it wrote."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True)
+class ToolResult:
+    """What a called tool returned."""
+
+    call_id: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Image:
+    """A picture in base64, with its media type (`image/png`)."""
+
+    media_type: str
+    data: str
+
+
+Part: TypeAlias = Text | Reasoning | ToolCall | ToolResult | Image
+
+_PART_NAMES: Mapping[type, str] = {
+    Text: "text",
+    Reasoning: "reasoning",
+    ToolCall: "tool_call",
+    ToolResult: "tool_result",
+    Image: "image",
+}
+_PARTS: Mapping[str, Callable[..., Part]] = {
+    "text": Text,
+    "reasoning": Reasoning,
+    "tool_call": ToolCall,
+    "tool_result": ToolResult,
+    "image": Image,
+}
+
+
+def encode_parts(parts: Iterable[Part]) -> list[dict[str, str]]:
+    """Parts as JSON."""
+    return [{"is": _PART_NAMES[type(part)], **vars(part)} for part in parts]
+
+
+def decode_parts(items: Iterable[Mapping[str, str]]) -> tuple[Part, ...]:
+    """The inverse of `encode_parts`. Raises KeyError or TypeError for anything else."""
+    return tuple(_PARTS[item["is"]](**{key: item[key] for key in item if key != "is"}) for item in items)
+
+
+def _checked_parts(content: str | Iterable[Part]) -> tuple[Part, ...]:
+    if isinstance(content, str):
+        return (Text(content),) if content else ()
+    try:
+        parts = tuple(content)
+    except TypeError:
+        raise TypeError(f"a content is a text or parts, not {content!r:.80}") from None
+    for part in parts:
+        if type(part) not in _PART_NAMES:
+            raise TypeError(f"a part is one of {', '.join(_PART_NAMES.values())}, not {part!r:.80}")
+    return parts
+
+
+@dataclass(frozen=True, init=False)
 class Message:
-    """One item of an interaction history or of a prompt."""
+    """One item of an interaction history or of a prompt: `Message("user", "a text")`, or several parts."""
 
     role: Role
-    text: str
+    parts: tuple[Part, ...]
+
+    def __init__(self, role: Role, content: str | Iterable[Part]) -> None:
+        """Raises ValueError for an unknown role, TypeError for a content that is none."""
+        if role not in _ROLES:
+            raise ValueError(f"a message's role is 'system', 'user' or 'agent', not {role!r:.80}")
+        object.__setattr__(self, "role", role)
+        object.__setattr__(self, "parts", _checked_parts(content))
+
+    @cached_property
+    def text(self) -> str:
+        """What is said."""
+        return _said(self.parts)
+
+    @cached_property
+    def is_text(self) -> bool:
+        """It has no other part than one text."""
+        return _is_text(self.parts)
+
+    @cached_property
+    def content(self) -> str:
+        """Everything as one text: the text itself, or the parts in JSON."""
+        return self.text if self.is_text else dumps(encode_parts(self.parts), separators=(",", ":"))
 
     @cached_property
     def digest(self) -> str:
-        """Content address of the text, computed once (prompts share their message objects)."""
-        return text_digest(self.text)
+        """Content address of `content`, computed once (prompts share their message objects)."""
+        return text_digest(self.content)
+
+
+def _is_text(parts: Sequence[Part]) -> bool:
+    return not parts or (len(parts) == 1 and isinstance(parts[0], Text))
+
+
+def _said(parts: Sequence[Part]) -> str:
+    if len(parts) == 1 and isinstance(parts[0], Text):
+        return parts[0].text
+    return "".join(part.text for part in parts if isinstance(part, Text))
 
 
 class SessionStatus(StrEnum):
@@ -72,6 +191,7 @@ class EvaluationOutcome(StrEnum):
     INCORRECT = "incorrect"
     UNKNOWN = "unknown"
     IGNORED = "ignored"
+    """The task could not be posed on this machine: outside every denominator, counted and named."""
 
 
 @dataclass(frozen=True)
@@ -167,15 +287,6 @@ class Usage:
 
 
 @dataclass(frozen=True)
-class ToolCall:
-    """A call of a tool that a model asked for; `arguments` is the raw JSON text it wrote."""
-
-    id: str
-    name: str
-    arguments: str
-
-
-@dataclass(frozen=True)
 class TokenLogprob:
     """Natural-log probability of one completion token and of its alternatives."""
 
@@ -184,16 +295,59 @@ class TokenLogprob:
     alternatives: Mapping[str, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Completion:
-    """One reply of a language model."""
+    """One reply of a language model: `Completion("a text")`, or several parts."""
 
-    text: str
-    finish_reason: str = "stop"
+    parts: tuple[Part, ...]
+    finish_reason: str
     """`stop`, `length`, `tool_calls` or whatever else the server said."""
-    usage: Usage = Usage()
-    tool_calls: tuple[ToolCall, ...] = ()
-    logprobs: tuple[TokenLogprob, ...] = ()
+    usage: Usage
+    logprobs: tuple[TokenLogprob, ...]
+    seconds: float = field(compare=False)
+    """From when it was sent to its answer, without the wait for a connection; 0 where nobody measured."""
+
+    def __init__(
+        self,
+        content: str | Iterable[Part],
+        finish_reason: str = "stop",
+        usage: Usage = Usage(),
+        logprobs: Iterable[TokenLogprob] = (),
+        seconds: float = 0.0,
+    ) -> None:
+        object.__setattr__(self, "parts", _checked_parts(content))
+        object.__setattr__(self, "finish_reason", finish_reason)
+        object.__setattr__(self, "usage", usage)
+        object.__setattr__(self, "logprobs", tuple(logprobs))
+        object.__setattr__(self, "seconds", seconds)
+
+    def having(self, content: str | Iterable[Part]) -> Completion:
+        """The same reply with another content."""
+        return Completion(content, self.finish_reason, self.usage, self.logprobs, self.seconds)
+
+    @cached_property
+    def text(self) -> str:
+        """What is said."""
+        return _said(self.parts)
+
+    @property
+    def is_text(self) -> bool:
+        """It has no other part than one text."""
+        return _is_text(self.parts)
+
+    @property
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        """The tools that are called, in order."""
+        return tuple(part for part in self.parts if isinstance(part, ToolCall))
+
+    @property
+    def reasoning(self) -> tuple[str, ...]:
+        """What was thought, in order."""
+        return tuple(part.text for part in self.parts if isinstance(part, Reasoning))
+
+
+Reply: TypeAlias = Completion
+"""What an agent answers with: text, tool calls and thoughts, why it ended, and what it cost."""
 
 
 @dataclass(frozen=True)
@@ -205,13 +359,24 @@ class TokenCount:
 
 
 @dataclass(frozen=True)
+class Draw:
+    """Which of several equal questions one is; in its digest and cache key, never on the wire."""
+
+    repeat: int = 0
+    """Of the task."""
+    turn: int = 0
+    """Of the task, from 1; 0 before the first."""
+    draw: int = 0
+    """Of the same question by the same caller in one turn."""
+
+
+@dataclass(frozen=True)
 class Request:
     """One question to a language model.
 
     `schema` is a JSON Schema that the reply must satisfy (constrained decoding where the model supports it),
     `tools` are OpenAI-shaped tool definitions, `logprobs` is how many alternatives a token are wanted
-    (0: none), `draw` (repeat, turn, draw) tells draws of one prompt apart: it is stamped by the handle that
-    asks, counts in digests and cache keys, and is never sent.
+    (0: none). `draw` is stamped by the handle that asks.
     """
 
     messages: tuple[Message, ...]
@@ -219,4 +384,4 @@ class Request:
     tools: Sequence[Mapping[str, JSON]] | None = None
     logprobs: int = 0
     sampling: Sampling = Sampling()
-    draw: tuple[int, int, int] = (0, 0, 0)
+    draw: Draw = Draw()

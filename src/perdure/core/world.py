@@ -82,3 +82,9 @@ class World:
     """(environment, action) → what is wrong with an action before it costs a round; pure."""
     max_parallel: Callable[[Any], int] | None = None
     """How many environments one machine can hold at once; None: as many as are wanted."""
+    resolve_parameters: Callable[..., Mapping[str, JSON]] | None = None
+    """Parameters that this machine decides, such as `root = "auto"`, from those of the configuration that it
+    names: {name: value}. They take the place of the written ones and are part of the run's identity."""
+    surroundings: Callable[..., Mapping[str, str]] | None = None
+    """What a run stands on without being part of its identity, such as the state of installed programs:
+    {name: text}. It is recorded with the run; that it has changed is told, not refused."""

@@ -19,7 +19,15 @@ from perdure.core.types import JSON
 from perdure.experiment.config import flatten
 from perdure.experiment.probes import read_probes, run_transfer
 from perdure.experiment.runs import Run
-from perdure.metrics.lifelong import Treatment, TrialOutcome, area_under_curve, count_trials, trial_outcome
+from perdure.experiment.surroundings import apart_line, read_surroundings
+from perdure.metrics.lifelong import (
+    Treatment,
+    TrialOutcome,
+    area_under_curve,
+    count_trials,
+    counted,
+    trial_outcome,
+)
 from perdure.metrics.statistics import (
     Interval,
     bootstrap_interval,
@@ -69,6 +77,11 @@ class Condition:
         return [record for records in self.records.values() for record in records]
 
     @property
+    def counted(self) -> list[SessionRecord]:
+        """Sessions that are not ignored: what rates are taken over."""
+        return list(counted(self.trials))
+
+    @property
     def outcomes(self) -> Mapping[TrialOutcome, int]:
         """How many trials ended how."""
         return count_trials(self.trials).counts
@@ -112,6 +125,8 @@ class Difference:
     won: int
     """Trials that only this condition solved."""
     lost: int
+    ignored: int
+    """Pairs of trials that one of the two ignored: in none of these numbers."""
     treatments: Mapping[Treatment, float]
     """Mean difference of success over trials when ungraded ones are excluded, failed, or taken at worst."""
 
@@ -123,6 +138,8 @@ class Comparison:
     metric: Metric
     baseline: Condition
     differences: tuple[Difference, ...]
+    apart: str = ""
+    """In one line what the runs do not have in common of what they stand on, such as their root."""
 
 
 def compare_runs(
@@ -143,7 +160,10 @@ def compare_runs(
     found = [_difference(control, other, metric) for other in others]
     adjusted = holm([difference.p_value for difference in found])
     return Comparison(
-        metric, control, tuple(replace(d, adjusted=p) for d, p in zip(found, adjusted, strict=True))
+        metric,
+        control,
+        tuple(replace(d, adjusted=p) for d, p in zip(found, adjusted, strict=True)),
+        apart_line({str(run.folder): read_surroundings(run.folder) for run in everything}),
     )
 
 
@@ -172,7 +192,7 @@ def _world(run: Run) -> dict[str, str]:
 
 def _conditions(runs: Sequence[Run]) -> list[Condition]:
     """Runs by everything that is not name, seed or order; by order too where nothing else differs."""
-    identities = [flatten(run.config.identity()) for run in runs]
+    identities = [flatten(run.method) for run in runs]
     ignored = set(_NOT_A_METHOD)
     if len({_key(identity, ignored) for identity in identities}) == 1:
         ignored.discard("order")
@@ -217,8 +237,11 @@ def _difference(control: Condition, other: Condition, metric: Metric) -> Differe
         raise UsageError(
             f"{control.label!r} and {other.label!r} have no order and seed in common: nothing can be paired"
         )
-    pairs = [_paired(control.records[repeat], other.records[repeat]) for repeat in repeats]
+    everything = [_paired(control.records[repeat], other.records[repeat]) for repeat in repeats]
+    pairs = [[pair for pair in run if not any(record.ignored for record in pair)] for run in everything]
     trials = [pair for run in pairs for pair in run]
+    if not all(pairs):
+        raise UsageError(f"{control.label!r} and {other.label!r} have no trial that neither of them ignored")
     won = sum(theirs.correct and not ours.correct for ours, theirs in trials)
     lost = sum(ours.correct and not theirs.correct for ours, theirs in trials)
     test: Test
@@ -241,6 +264,7 @@ def _difference(control: Condition, other: Condition, metric: Metric) -> Differe
         len(values),
         won,
         lost,
+        sum(map(len, everything)) - len(trials),
         {treatment: _treated(trials, treatment) for treatment in get_args(Treatment)},
     )
 

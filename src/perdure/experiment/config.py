@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
 from datetime import UTC, datetime
 from hashlib import sha256
 from json import dumps
@@ -41,6 +42,12 @@ class PluginSection(BaseModel):
     def parameters(self) -> Mapping[str, JSON]:
         """What the constructor gets."""
         return self.model_extra or {}
+
+
+class CallbackSection(PluginSection):
+    """A callback, and what it is called where one class is configured several times."""
+
+    label: str | None = Field(default=None, pattern=r"^[A-Za-z0-9_.-]+$")
 
 
 class PriceSection(_Section):
@@ -81,6 +88,8 @@ class AgentSection(_Section):
     model: str = "default"
     strategy: PluginSection = PluginSection(name="full_history")
     sampling: SamplingSection = SamplingSection()
+    retries: int | None = Field(default=None, ge=0)
+    """How often a reply that cannot be used is asked for again; 2, or 0 where the paper is followed."""
     run: str | None = None
     """Run folder whose replies `fixed_response` replays."""
 
@@ -124,7 +133,7 @@ class RunConfig(_Section):
     environment: PluginSection
     agent: AgentSection = AgentSection()
     models: dict[str, ModelSection] = {}
-    callbacks: list[PluginSection] = []
+    callbacks: list[CallbackSection] = []
     limits: LimitsSection = LimitsSection()
     tasks: list[str] | None = Field(default=None, min_length=1)
     """Only these tasks, in this order; all by default."""
@@ -147,24 +156,25 @@ class RunConfig(_Section):
         """`clock` as a moment."""
         return datetime.fromisoformat(self.clock)
 
-    def identity(self) -> dict[str, JSON]:
-        """What changes results, as plain data: what an agent without a model does not use is left out."""
-        identity = self.model_dump(mode="json", exclude={"execution"}, exclude_none=True)
+    def method(self) -> dict[str, JSON]:
+        """All but the execution, as plain data; what an agent without a model does not use is left out."""
+        plain = self.model_dump(mode="json", exclude={"execution"}, exclude_none=True)
         if self.agent.kind != "model":
             for unused in ("model", "strategy", "sampling"):
-                del identity["agent"][unused]
-        return identity
+                del plain["agent"][unused]
+        return plain
 
 
 def load_config(
     source: Path | str | Mapping[str, JSON],
     sets: Iterable[str] = (),
+    *,
     values: Mapping[str, JSON] | None = None,
 ) -> RunConfig:
     """Read and check a configuration. Raises ConfigError.
 
-    `sets` are `key.path=value` with TOML values, as a user writes them; `values` are `key.path` with values
-    that are taken as they are, such as paths and task ids of a command line.
+    `sets` are `key.path=value` with TOML values; `values` hold plain ones by key, such as a path, which no
+    parser sees.
     """
     if isinstance(source, Mapping):
         check_plain({key: value for key, value in source.items() if key != "clock"})
@@ -173,8 +183,8 @@ def load_config(
         data, label = _read_toml(Path(source)), str(source)
     for assignment in sets:
         apply_set(data, assignment)
-    for path, value in (values or {}).items():
-        _put(data, path.split("."), value, path)
+    for key, value in (values or {}).items():
+        set_key(data, key, value)
     if isinstance(data.get("clock"), datetime):
         data["clock"] = data["clock"].isoformat()
     check_plain(data)
@@ -196,11 +206,6 @@ def apply_set(data: dict[str, JSON], assignment: str) -> None:
         value = text
     except ValueError as error:
         raise ConfigError(f"--set {assignment!r:.80}: {error}") from error
-    _put(data, keys, value, assignment)
-
-
-def _put(data: dict[str, JSON], keys: Sequence[str], value: JSON, assignment: str) -> None:
-    """Write a value at a path, through tables and lists. Raises ConfigError."""
     target: Any = data
     for key in keys[:-1]:
         if isinstance(target, list):
@@ -216,6 +221,29 @@ def _put(data: dict[str, JSON], keys: Sequence[str], value: JSON, assignment: st
         target[keys[-1]] = value
     else:
         raise ConfigError(f"--set {assignment!r}: {keys[-1]!r} is not inside a table")
+
+
+def set_key(data: dict[str, JSON], key: str, value: JSON) -> None:
+    """Put a value at a dotted key; missing tables are made. Raises ConfigError."""
+    *parents, last = key.split(".")
+    target: JSON = data
+    for part in parents:
+        target = _child(target, part, key)
+    if isinstance(target, list):
+        _child(target, last, key)
+        target[int(last)] = deepcopy(value)
+    elif isinstance(target, dict):
+        target[last] = deepcopy(value)
+    else:
+        raise ConfigError(f"{key}: {last!r} is not inside a table")
+
+
+def _child(target: JSON, part: str, key: str) -> JSON:
+    if isinstance(target, dict):
+        return target.setdefault(part, {})
+    if isinstance(target, list) and part in map(str, range(len(target))):
+        return target[int(part)]
+    raise ConfigError(f"{key}: {part!r} is neither a table nor an index of a list there")
 
 
 def parse_toml(text: str) -> dict[str, JSON]:

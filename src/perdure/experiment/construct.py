@@ -5,13 +5,16 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from perdure.core.errors import ConfigError, PerdureError
-from perdure.core.model import LanguageModel
+from perdure.core.model import LanguageModel, ModelHandle
+from perdure.core.parameters import FromFile
 from perdure.core.types import JSON
-from perdure.experiment.registry import resolve_path
+from perdure.experiment.plugin_files import PluginFiles
+from perdure.experiment.registry import referenced_file, resolve_path
 
 _ELSEWHERE = {"max_interactions": "limits.max_interactions"}
 """Where a user sets what a run gives."""
@@ -23,13 +26,21 @@ def construct(
     *,
     where: str,
     base: Path,
-    model_for: Callable[[str], LanguageModel] | None = None,
+    files: PluginFiles | None = None,
+    model_for: Callable[[str], ModelHandle] | None = None,
     offered: Mapping[str, Any] | None = None,
     given: Mapping[str, Any] | None = None,
 ) -> Any:
     """Call `target` with checked parameters; see `bind`. A ValueError of its own is a ConfigError too."""
     arguments = bind(
-        target, parameters, where=where, base=base, model_for=model_for, offered=offered, given=given
+        target,
+        parameters,
+        where=where,
+        base=base,
+        files=files,
+        model_for=model_for,
+        offered=offered,
+        given=given,
     )
     try:
         return target(**arguments)
@@ -45,22 +56,21 @@ def bind(
     *,
     where: str,
     base: Path,
-    model_for: Callable[[str], LanguageModel] | None = None,
+    files: PluginFiles | None = None,
+    model_for: Callable[[str], ModelHandle] | None = None,
     offered: Mapping[str, Any] | None = None,
     given: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The arguments that a section's parameters make, without calling anything.
+    """The arguments that a section's parameters make; nothing is called.
 
-    A parameter annotated as `Path` is looked for as `resolve_path` does, one annotated as `LanguageModel`
-    names a model (`model_for` makes the handle). `offered` are defaults for parameters that the constructor
-    has and the user did not set; `given` are facts of the run, which the user cannot set here. Raises
-    ConfigError: one line with key, value and choices.
+    A parameter annotated as `Path` is looked for as `resolve_path` does, one annotated as `ModelHandle`
+    names a model (`model_for` makes the handle), one marked `FromFile` names code, which `files` loads.
+    `offered` are defaults for parameters that the constructor has and the user did not set; `given` are facts
+    of the run, which the user cannot set here. Raises ConfigError: one line with key, value and choices.
     """
     signature = inspect.signature(target)
-    try:
-        hints = get_type_hints(target.__init__ if inspect.isclass(target) else target)
-    except NameError as error:
-        raise ConfigError(f"{where}: {error} when its annotations are read; import it at run time") from error
+    hints = declared_types(target, where)
+    configured = _Given(base, files or PluginFiles(), model_for)
     accepted = {
         name: parameter
         for name, parameter in signature.parameters.items()
@@ -75,7 +85,7 @@ def bind(
         if key not in accepted:
             choices = ", ".join(name for name in accepted if name not in facts) or "none"
             raise ConfigError(f"{where}.{key}: unknown key; choose one of: {choices}")
-        arguments[key] = _convert(value, hints.get(key, Any), f"{where}.{key}", base, model_for)
+        arguments[key] = configured.convert(value, hints.get(key, Any), f"{where}.{key}")
     arguments.update(facts)
     for key, value in (offered or {}).items():
         if key in accepted:
@@ -86,16 +96,64 @@ def bind(
     return arguments
 
 
-def _convert(
-    value: JSON, hint: Any, where: str, base: Path, model_for: Callable[[str], LanguageModel] | None
-) -> Any:
-    members = {hint, *get_args(hint)}
-    if LanguageModel in members and isinstance(value, str):
-        if model_for is None:
-            raise ConfigError(f"{where}: a model cannot be given here")
-        return model_for(value)
-    if Path in members and isinstance(value, str):
-        return resolve_path(value, base)
+def declared_types(target: Any, where: str) -> dict[str, Any]:
+    """Annotations of a constructor's parameters, markers included. Raises ConfigError."""
+    try:
+        return get_type_hints(target.__init__ if inspect.isclass(target) else target, include_extras=True)
+    except NameError as error:
+        raise ConfigError(f"{where}: {error} when its annotations are read; import it at run time") from error
+
+
+def is_marked(hint: Any, marker: type) -> bool:
+    """Whether an annotation is `Annotated[…, marker]`."""
+    return get_origin(hint) is Annotated and marker in hint.__metadata__
+
+
+def without_markers(hint: Any) -> Any:
+    """`Annotated[T, …]` → `T`."""
+    return get_args(hint)[0] if get_origin(hint) is Annotated else hint
+
+
+def takes(hint: Any, kind: type) -> bool:
+    """Whether an annotation is of this kind, or a union with it."""
+    plain = without_markers(hint)
+    return kind in {plain, *get_args(plain)}
+
+
+@dataclass(frozen=True)
+class _Given:
+    """Where the values of a configuration come from, and what they may stand for."""
+
+    base: Path
+    files: PluginFiles
+    model_for: Callable[[str], ModelHandle] | None
+
+    def convert(self, value: JSON, hint: Any, where: str) -> Any:
+        """A value as its parameter wants it. Raises ConfigError."""
+        if takes(hint, LanguageModel):
+            raise ConfigError(f"{where}: annotate a parameter that a model is given to as ModelHandle")
+        if isinstance(value, str):
+            if takes(hint, ModelHandle):
+                if self.model_for is None:
+                    raise ConfigError(f"{where}: a model cannot be given here")
+                return self.model_for(value)
+            if is_marked(hint, FromFile):
+                return self._code(value, where)
+            if takes(hint, Path):
+                return resolve_path(value, self.base)
+        if isinstance(value, list) and any(is_marked(item, FromFile) for item in get_args(hint)):
+            return [self._code(item, f"{where}.{i}") for i, item in enumerate(value)]
+        return _checked(value, without_markers(hint), where)
+
+    def _code(self, value: JSON, where: str) -> Any:
+        path = referenced_file(value, self.base) if isinstance(value, str) else None
+        if path is None:
+            raise ConfigError(f"{where}: give 'file.py:name', got {value!r:.200}")
+        return self.files.load_name(value, path, f"{where} = {value!r:.200}")
+
+
+def _checked(value: JSON, hint: Any, where: str) -> Any:
+    """A value that its annotation allows; a list may have become a tuple. Raises ConfigError."""
     from pydantic import TypeAdapter, ValidationError
     from pydantic.errors import PydanticSchemaGenerationError
 

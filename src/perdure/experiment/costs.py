@@ -13,8 +13,7 @@ def run_cost(config: RunConfig, ledger: Iterable[Mapping[str, JSON]]) -> float |
     """US dollars; None when no model was asked or one that was asked has no price."""
     totals: dict[str, TokenTotals] = {}
     for line in ledger:
-        # A ledger's totals are keyed by the first column: put the model where the caller stands.
-        add_ledger_line(totals, {"calls": [[call[1], *call[1:]] for call in line["calls"]]})
+        add_ledger_line(totals, line, by="model")
     prices = {name: price_of(config, name) for name in totals}
     if not prices or None in prices.values():
         return None

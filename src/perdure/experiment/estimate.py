@@ -53,14 +53,16 @@ def estimate(experiment: Experiment) -> Estimate:
     if not isinstance(agent, ModelAgent):
         return Estimate(sessions, len(tasks), 0, 0, 0, 0, 0, 0, None, None, None)
     first = {task: _first_prompt_tokens(experiment, agent, task) for task in tasks}
+    trials = [trial for trial in trials if first[trial.task_id]]
+    asked = len(trials)
     prompts = sum(first[trial.task_id] for trial in trials)
     turns = experiment.limits.max_turns
     reply = experiment.config.agent.sampling.max_tokens or REPLY_TOKENS
     window = context_window(experiment)
     reply = min(reply, window or reply)
-    at_most = {size: _prompts_at_most(size, turns, reply, window) for size in set(first.values())}
+    at_most = {size: _prompts_at_most(size, turns, reply, window) for size in set(first.values()) if size}
     prompt_at_most = sum(at_most[first[trial.task_id]] for trial in trials)
-    completion_at_most = sessions * turns * reply
+    completion_at_most = asked * turns * reply
     price = price_of(experiment.config, experiment.config.agent.model)
     least = most = None
     if price is not None:
@@ -70,7 +72,7 @@ def estimate(experiment: Experiment) -> Estimate:
         sessions,
         len(tasks),
         prompts,
-        sessions * turns,
+        asked * turns,
         prompt_at_most,
         completion_at_most,
         reply,
@@ -101,10 +103,13 @@ def _prompts_at_most(first: int, turns: int, reply: int, window: int | None) -> 
 
 
 def _first_prompt_tokens(experiment: Experiment, agent: ModelAgent, task: str) -> int:
+    """0 for a task that cannot be opened: no model is asked about it."""
     environment = experiment.environment
     trial = Trial(task, clock=experiment.config.instant)
     opening = environment.reset(trial)
-    agent.strategy.start(opening)
+    if opening.observation.status.is_terminal:
+        return 0
+    agent.strategy.start(opening, environment.instructions)
     view = ContextView(
         trial=trial,
         turn=1,

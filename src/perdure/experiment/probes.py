@@ -1,6 +1,6 @@
 """Frozen probes: at checkpoints of a stream, all tasks with the memory of that moment, learning nothing.
 
-They lie in `probes/<position>/` of the run folder, apart from the stream, each with sessions, journal and
+They lie in `probes/<position>/` of the run folder, apart from the stream, each with sessions, call logs and
 ledger of its own: a probe that was interrupted goes on where it stopped.
 """
 
@@ -13,7 +13,7 @@ from perdure.core.errors import RunFolderError
 from perdure.experiment.config import ProbesSection
 from perdure.experiment.runs import Run
 from perdure.metrics.transfer import Transfer, probe_matrix, segments, transfer
-from perdure.storage.run_store import RunReader
+from perdure.storage.run_reader import RunReader
 
 FOLDER = "probes"
 
@@ -42,6 +42,17 @@ def check_probes_taken(folder: Path, positions: Sequence[int], finished: int, ta
             )
 
 
+def is_probe_finished(folder: Path, position: int, tasks: int) -> bool:
+    """Whether all tasks of a probe are played and its metrics are written."""
+    taken = read_probe(folder, position)
+    if taken is None or len(taken) < tasks:
+        return False
+    try:
+        return taken.metrics() is not None
+    except RunFolderError:
+        return False  # damaged: it is written anew from the sessions
+
+
 def read_probe(folder: Path, position: int) -> RunReader | None:
     """The sessions of one probe, or None where it was not begun."""
     found = probe_folder(folder, position)
@@ -57,13 +68,15 @@ def read_probes(folder: Path) -> dict[int, RunReader]:
 def run_transfer(run: Run) -> Transfer:
     """Transfer and forgetting of a run with probes; tasks are grouped by the checkpoint that followed them.
 
-    Tasks that the stream did not hold are the held-out group. Raises RunFolderError without probes.
+    Tasks that the stream did not hold are the held-out group, ignored ones are in none.
+    Raises RunFolderError without probes.
     """
     probes = read_probes(run.folder)
     if len(probes) < 2 or len({len(reader) for reader in probes.values()}) > 1:
         raise RunFolderError(f"{str(run.folder)!r} holds no finished probes")
     learned = segments([record.task_id for record in run.records()], list(probes))
-    probed = [record.task_id for record in next(iter(probes.values())).records()]
-    groups = {task: learned.get(task, 0) for task in probed}
+    records = [record for reader in probes.values() for record in reader.records()]
+    ignored = {record.task_id for record in records if record.ignored}
+    groups = {r.task_id: learned.get(r.task_id, 0) for r in records if r.task_id not in ignored}
     columns, matrix = probe_matrix([reader.records() for reader in probes.values()], groups)
     return transfer(matrix, [column if isinstance(column, int) and column else None for column in columns])

@@ -11,12 +11,12 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
-from perdure.core.callback import Callback
+from perdure.core.callback import Callback, Reach
 from perdure.core.errors import ConfigError, PluginNotFound
-from perdure.core.python_file import load_python_file
 from perdure.core.world import World
+from perdure.experiment.plugin_files import PluginFiles
 from perdure.experiment.worlds import world_of
 
 Kind: TypeAlias = Literal["environment", "strategy", "model", "callback", "sandbox"]
@@ -47,14 +47,17 @@ class EnvironmentPlugin(Plugin):
     world: World
 
 
-def load_plugin(kind: Kind, name: str, *, base: Path | None = None) -> Plugin:
-    """The plugin of this name. `file.py:Class` is looked for as `resolve_path` does.
+def load_plugin(
+    kind: Kind, name: str, *, base: Path | None = None, files: PluginFiles | None = None
+) -> Plugin:
+    """The plugin of this name. `file.py:Class` is looked for as `resolve_path` does, and loaded by `files`.
 
     Raises PluginNotFound, ConfigError.
     """
-    path, colon, class_name = name.rpartition(":")
-    if colon and path.endswith(".py"):
-        return _from_file(kind, name, resolve_path(path, base or Path.cwd()), class_name)
+    if (path := referenced_file(name, base or Path.cwd())) is not None:
+        what, files = f"{kind} {name!r}", files or PluginFiles()
+        target = files.load_name(name, path, what)
+        return _checked(kind, name, target, files.load(path, what))
     if name in _builtin_modules(kind):
         module = importlib.import_module(f"{_PACKAGES[kind]}.{name}")
         target = _exported(kind, module)
@@ -84,6 +87,12 @@ def resolve_path(path: str, base: Path) -> Path:
         raise ConfigError(f"path {path!r:.80}: {reason}") from error
 
 
+def referenced_file(reference: str, base: Path) -> Path | None:
+    """The file of `file.py:name`; None for a text that is no such reference. Raises ConfigError."""
+    path, colon, _ = reference.rpartition(":")
+    return resolve_path(path, base) if colon and path.endswith(".py") else None
+
+
 def plugin_names(kind: Kind) -> list[str]:
     """Every name that `load_plugin` knows without a file."""
     builtin = [
@@ -106,21 +115,6 @@ def _builtin_modules(kind: Kind) -> Iterator[str]:
 def _entry_points(kind: Kind) -> Iterator[EntryPoint]:
     """Other packages register under `perdure.environments`, `perdure.callbacks`, …"""
     yield from entry_points(group=_PACKAGES[kind])
-
-
-def _from_file(kind: Kind, name: str, path: Path, class_name: str) -> Plugin:
-    module = load_python_file(path, f"{kind} {name!r}")
-    defined = vars(module)
-    if class_name not in defined:
-        classes = sorted(
-            key
-            for key, value in defined.items()
-            if isinstance(value, World) or (isinstance(value, type) and value.__module__ == module.__name__)
-        )
-        raise ConfigError(
-            f"{kind} {name!r}: no class {class_name!r} in {path.name}; it has: {', '.join(classes) or 'none'}"
-        )
-    return _checked(kind, name, defined[class_name], module)
 
 
 def _loaded(kind: Kind, entry: EntryPoint) -> Any:
@@ -146,10 +140,18 @@ def _checked(kind: Kind, name: str, target: Any, module: ModuleType) -> Plugin:
         world = world_of(name, target, module)
         _check_concrete(kind, name, world.environment)
         return EnvironmentPlugin(kind, name, world.environment, module, world)
-    if kind == "callback" and not (isinstance(target, type) and issubclass(target, Callback)):
-        raise ConfigError(f"{kind} {name!r} is {target!r}, not a subclass of {Callback.__name__}")
+    if kind == "callback":
+        _check_callback(name, target)
     _check_concrete(kind, name, target)
     return Plugin(kind, name, target, module)
+
+
+def _check_callback(name: str, target: Any) -> None:
+    if not (isinstance(target, type) and issubclass(target, Callback)):
+        raise ConfigError(f"callback {name!r} is {target!r}, not a subclass of {Callback.__name__}")
+    if target.reach not in (reaches := get_args(Reach)):
+        choices = ", ".join(reaches)
+        raise ConfigError(f"callback {name!r}: reach = {target.reach!r}; choose one of: {choices}")
 
 
 def _check_concrete(kind: Kind, name: str, target: Any) -> None:

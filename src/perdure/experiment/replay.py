@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from perdure.core.environment import Environment
 from perdure.core.session import Interaction, PastSession
@@ -50,15 +51,24 @@ class Replay:
 
 
 def replay(
-    run: Run, *, keep: int = 10, on_session: Callable[[int, int], None] = lambda done, total: None
+    run: Run,
+    *,
+    base: Path | None = None,
+    sets: Iterable[str] = (),
+    keep: int = 10,
+    on_session: Callable[[int, int], None] = lambda done, total: None,
 ) -> Replay:
     """Replay every committed session, keeping the first `keep` differences.
+
+    The code is what the run folder keeps of its plug-ins; with `base` it is what lies there now. `sets` are
+    `key.path=value` changes of the configuration, such as another address of a server.
 
     Texts are compared as the environment's `normalise` gives them; a session stops at its first difference,
     because everything after it follows from it. An environment of another version is not played at all.
     Raises UsageError when the environment cannot be built any more, InfrastructureError when it breaks.
     """
-    with Experiment(run.config, base=run.base) as experiment:
+    config = run.own_config(sets, base=base)
+    with Experiment(config, base=base or run.base) as experiment:
         recorded, now = run.environment_version, experiment.environment.version
         if recorded != now:
             return Replay(0, 0, 0, 0, (), recorded, now)

@@ -1,4 +1,4 @@
-"""What a run folder says about itself: its resolved configuration, its identity, and whether it may go on."""
+"""What a run folder says about itself, and the only way in for whoever wants to write: `RunFolder.open`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import platform
 import tomllib
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
@@ -14,45 +15,103 @@ from pydantic import ValidationError
 from perdure.core.errors import RunFolderError
 from perdure.core.types import JSON
 from perdure.experiment.config import RunConfig, config_hash, explain, flatten
-from perdure.storage.files import replace_atomically
+from perdure.experiment.kept_files import PLUGINS, KeptFiles
+from perdure.storage.files import FolderLock, read_sealed, replace_atomically
+from perdure.storage.run_reader import METRICS_FILE
+from perdure.storage.session_index import SessionIndex
 
 CONFIG_FILE = "config.toml"
 _META = "recorded"
 """Table of `config.toml` that is not configuration: hash, versions, base folder, identity."""
-_RECORDED = {"hash": str, "base": str, "identity": dict, "planned": int}
+_RECORDED = {"hash": str, "base": str, "identity": dict, "planned": int, "perdure": str}
+_UNDESCRIBED = {".lock", PLUGINS}
+"""What a process may leave that dies before its folder is described."""
+
+
+@dataclass(frozen=True)
+class Description:
+    """What is written into a run folder when its run begins."""
+
+    config: RunConfig
+    identity: Mapping[str, JSON]
+    base: Path
+    """Where relative paths of the configuration start."""
+    planned: int
+    """Sessions that the schedule holds."""
+    kept: KeptFiles = field(default_factory=KeptFiles)
+
+
+class RunFolder:
+    """A run folder that this process holds: nobody else writes there, and it is this run's. Close it."""
+
+    def __init__(self, path: Path, lock: FolderLock, planned: int) -> None:
+        self.path = path
+        self._lock = lock
+        self._planned = planned
+
+    @staticmethod
+    def check(path: Path, identity: Mapping[str, JSON], *, accept_version: bool = False) -> None:
+        """Raise RunFolderError where `open` would for what the folder holds, before anything is built for it.
+
+        Only `open` decides: another process may come between.
+        """
+        _refuse_strangers(path)
+        _check(path, identity, accept_version=accept_version)
+
+    @classmethod
+    def open(cls, path: Path, run: Description, *, accept_version: bool = False) -> RunFolder:
+        """Lock the folder, check that it is this run's or nobody's, and describe the run there.
+
+        Raises RunFolderError: it is in use, holds something else, a run of another identity, or one of
+        another version of perdure that was not accepted; nothing was changed then. Raises StorageError.
+        """
+        _refuse_strangers(path)
+        lock = FolderLock(path)
+        try:
+            _refuse_strangers(path)
+            recorded = _check(path, run.identity, accept_version=accept_version)
+            folder = cls(path, lock, run.planned)
+            if folder.pending:  # the metrics of a shorter schedule
+                (path / METRICS_FILE).unlink(missing_ok=True)
+            _describe(path, run, recorded)
+            return folder
+        except BaseException:
+            lock.release()
+            raise
+
+    def __enter__(self) -> RunFolder:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    @property
+    def pending(self) -> int:
+        """Sessions of the schedule that are not finished."""
+        return pending_sessions(self.path, self._planned)
+
+    @property
+    def metrics(self) -> dict[str, JSON] | None:
+        """What the run came to; None while anything is left to do, if only to write this."""
+        try:
+            found = {} if self.pending else read_metrics(self.path)
+        except RunFolderError:
+            return None
+        return {"environment": found} if found else None
+
+    def close(self) -> None:
+        """Let others in. Idempotent."""
+        self._lock.release()
+
+
+def pending_sessions(path: Path, planned: int) -> int:
+    """Sessions of a schedule that a run folder, if it is one, does not hold yet."""
+    return max(0, planned - len(SessionIndex(path)))
 
 
 def default_folder(name: str, digest: str) -> Path:
     """`runs/<name>-<8 hex digits>`: the same configuration finds its folder again."""
     return Path("runs") / f"{name}-{digest[:8]}"
-
-
-def write_config(
-    folder: Path, config: RunConfig, identity: Mapping[str, JSON], base: Path, *, planned: int
-) -> None:
-    """Write `config.toml`, and again when the run is taken up with another execution section.
-
-    `planned` is how many sessions the schedule holds. Secrets never enter the file: keys are named by
-    environment variables.
-    """
-    path = folder / CONFIG_FILE
-    recorded: dict[str, JSON] = {
-        "hash": config_hash(identity),
-        "schema": 1,
-        "perdure": version("perdure"),
-        "python": platform.python_version(),
-        "base": str(base),
-        "identity": dict(identity),
-    }
-    if path.exists():
-        before, recorded = read_config(folder)
-        if before.execution == config.execution and recorded.get("planned") == planned:
-            return
-    import tomli_w
-
-    body = config.model_dump(mode="json", exclude_none=True)
-    body[_META] = {**recorded, "planned": planned}
-    replace_atomically(path, tomli_w.dumps(body))
 
 
 def read_config(folder: Path) -> tuple[RunConfig, dict[str, JSON]]:
@@ -73,6 +132,99 @@ def read_config(folder: Path) -> tuple[RunConfig, dict[str, JSON]]:
         raise RunFolderError(f"{str(path)!r} cannot be read: {error}") from error
 
 
+def read_metrics(folder: Path) -> dict[str, JSON]:
+    """The environment's metrics of a run that came to its end, else none. Raises RunFolderError."""
+    path = folder / METRICS_FILE
+    body = read_sealed(path)
+    if body is None:
+        return {}
+    metrics = body.get("environment")
+    if not isinstance(metrics, dict):
+        raise RunFolderError(f"{str(path)!r} cannot be read: it has no table 'environment'")
+    for key, value in metrics.items():
+        if not isinstance(value, int | float):
+            raise RunFolderError(f"{str(path)!r} cannot be read: {key!r} is {value!r:.80}, not a number")
+    return metrics
+
+
+def config_text(config: RunConfig, recorded: Mapping[str, JSON]) -> str:
+    """The content of `config.toml`."""
+    import tomli_w
+
+    return tomli_w.dumps({**config.model_dump(mode="json", exclude_none=True), _META: dict(recorded)})
+
+
+def _refuse_strangers(path: Path) -> None:
+    """Raise RunFolderError for a folder that holds something, but no run."""
+    try:
+        names = set(os.listdir(path))
+    except FileNotFoundError:
+        return
+    except OSError:
+        return  # locking it will say why it cannot be used
+    if CONFIG_FILE in names:
+        return
+    left = {name for name in names if not name.startswith(f".{CONFIG_FILE}.")} - _UNDESCRIBED
+    if left:
+        what = "holds sessions but" if "sessions.jsonl" in left else f"holds {min(left)!r} and"
+        raise RunFolderError(f"{str(path)!r} {what} no {CONFIG_FILE}; give another --out")
+
+
+def _check(path: Path, identity: Mapping[str, JSON], *, accept_version: bool) -> dict[str, JSON] | None:
+    """What is recorded of the run that is there; every changed key is named when it is another one."""
+    if not os.path.exists(path / CONFIG_FILE):
+        return None
+    _, recorded = read_config(path)
+    if recorded["hash"] != config_hash(identity):
+        old, new = flatten(recorded["identity"]), flatten(identity)
+        changed = [
+            f"{key}: {old.get(key)!r} → {new.get(key)!r}"
+            for key in sorted({*old, *new})
+            if old.get(key) != new.get(key)
+        ]
+        raise RunFolderError(
+            f"{str(path)!r} holds a run of another configuration; give another --out. Changed: "
+            + "; ".join(changed)
+        )
+    before, now = recorded["perdure"], version("perdure")
+    if before != now:
+        if not accept_version:
+            raise RunFolderError(
+                f"{str(path)!r} was played with perdure {before}, this is {now}; "
+                "go on with --accept-version, or give another --out"
+            )
+        recorded["accepted"] = [*recorded.get("accepted", []), before]
+        recorded["perdure"] = now
+    return recorded
+
+
+def _describe(path: Path, run: Description, recorded: dict[str, JSON] | None) -> None:
+    """Write what is new: the kept sources, then `config.toml`. Secrets never enter it: keys are named by
+    environment variables."""
+    if recorded is None:
+        for name, content in run.kept.contents.items():
+            replace_atomically(path / name, content)
+        recorded = {
+            "hash": config_hash(run.identity),
+            "schema": 1,
+            "perdure": version("perdure"),
+            "python": platform.python_version(),
+            "base": _portable(run.base, path),
+            "identity": dict(run.identity),
+            "kept": run.kept.values,
+        }
+    text = config_text(run.config, {**recorded, "planned": run.planned})
+    config = path / CONFIG_FILE
+    if not config.exists() or config.read_text("utf-8") != text:
+        replace_atomically(config, text)
+
+
+def _portable(base: Path, folder: Path) -> str:
+    """The base, relative where the run folder lies in it: both may then be moved together."""
+    inside = folder.resolve()
+    return os.path.relpath(base, inside) if inside.is_relative_to(base) else str(base)
+
+
 def _check_recorded(recorded: JSON) -> None:
     """Raise ValueError unless what a run folder needs of itself is there."""
     if not isinstance(recorded, dict):
@@ -82,27 +234,3 @@ def _check_recorded(recorded: JSON) -> None:
             raise ValueError(f"{_META}.{key}: missing")
         if not isinstance(recorded[key], kind):
             raise ValueError(f"{_META}.{key}: cannot be {recorded[key]!r:.80}")
-
-
-def check_identity(folder: Path, identity: Mapping[str, JSON]) -> None:
-    """Refuse to continue a run whose configuration changed, naming every changed key."""
-    if not os.path.exists(
-        folder / CONFIG_FILE
-    ):  # False for a folder that may not be read: writing will say so
-        sessions = folder / "sessions.jsonl"
-        if os.path.exists(sessions) and sessions.stat().st_size:
-            raise RunFolderError(f"{str(folder)!r} holds sessions but no {CONFIG_FILE}; give another --out")
-        return
-    _, recorded = read_config(folder)
-    if recorded["hash"] == config_hash(identity):
-        return
-    old, new = flatten(recorded["identity"]), flatten(identity)
-    changed = [
-        f"{key}: {old.get(key)!r} → {new.get(key)!r}"
-        for key in sorted({*old, *new})
-        if old.get(key) != new.get(key)
-    ]
-    raise RunFolderError(
-        f"{str(folder)!r} holds a run of another configuration; give another --out. Changed: "
-        + "; ".join(changed)
-    )

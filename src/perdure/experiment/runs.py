@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perdure.core.errors import MissingExtra, RunFolderError
+from perdure.core.installation import add_packages
 from perdure.core.session import PastSessions, SessionRecord
 from perdure.core.types import JSON
-from perdure.storage.run_store import RunReader
+from perdure.storage.run_reader import RunReader
 
 if TYPE_CHECKING:
     import pandas
@@ -41,13 +40,38 @@ class Run:
     @property
     def base(self) -> Path:
         """The folder that relative paths of the configuration start from."""
-        return Path(self._recorded["base"])
+        base: str = self._recorded["base"]
+        return (self.folder.resolve() / base).resolve()
 
     @property
     def hash(self) -> str:
         """Digest of what changes results."""
         digest: str = self._recorded["hash"]
         return digest
+
+    @property
+    def method(self) -> Mapping[str, JSON]:
+        """What this run's results depend on, its environment's version aside."""
+        return {key: value for key, value in self.identity.items() if key != "environment_version"}
+
+    @property
+    def identity(self) -> Mapping[str, JSON]:
+        """Everything that this run's results depend on; `hash` is its digest."""
+        identity: dict[str, JSON] = self._recorded["identity"]
+        return identity
+
+    def own_config(self, sets: Iterable[str] = (), *, base: Path | None = None) -> RunConfig:
+        """The configuration with the copies that the folder keeps in the place of what lay elsewhere.
+
+        With `base` they are looked for there. `sets` are `key.path=value` changes. Raises ConfigError.
+        """
+        from perdure.experiment.config import load_config, set_key
+
+        body = self._config.model_dump(mode="json", exclude_none=True)
+        kept = self._recorded.get("kept", {}) if base is None else {}
+        for key, place in kept.items():
+            set_key(body, key, str(self.folder.resolve() / place))
+        return load_config(body, sets)
 
     @property
     def planned(self) -> int:
@@ -73,23 +97,16 @@ class Run:
         """The folder's files: exact prompts, ledger lines, raw records."""
         return self._reader
 
-    @cached_property
+    @property
     def metrics(self) -> Mapping[str, JSON]:
         """The environment's metrics; empty while the run is unfinished."""
-        path = self.folder / "metrics.json"
-        try:
-            body = json.loads(path.read_text("utf-8"))
-        except FileNotFoundError:
-            return {}
-        except (OSError, ValueError, RecursionError) as error:
-            raise RunFolderError(f"{str(path)!r} cannot be read: {error}") from error
-        metrics = body.get("environment") if isinstance(body, dict) else None
-        if not isinstance(metrics, dict):
-            raise RunFolderError(f"{str(path)!r} cannot be read: it has no table 'environment'")
-        for key, value in metrics.items():
-            if not isinstance(value, int | float):
-                raise RunFolderError(f"{str(path)!r} cannot be read: {key!r} is {value!r:.80}, not a number")
-        return metrics
+        from perdure.experiment.run_folder import read_metrics
+
+        return read_metrics(self.folder)
+
+    def refresh(self) -> None:
+        """Take in the sessions that were committed since; only those are read."""
+        self._reader.refresh()
 
     def records(self) -> Iterator[SessionRecord]:
         """Slim results, in order."""
@@ -113,7 +130,8 @@ class Run:
         """The run in a few numbers."""
         from perdure.metrics.summary import summarise
 
-        return summarise(self.records(), self._reader.ledger())
+        open_tasks = (task.ledger_line() for task in self._reader.open_tasks())
+        return summarise(self.records(), self._reader.ledger(), open_tasks)
 
     def sessions_frame(self) -> pandas.DataFrame:
         """One row a session. Raises MissingExtra without pandas."""
@@ -140,12 +158,14 @@ def run(
     sets: Iterable[str] = (),
     out: str | Path | None = None,
     watchers: Iterable[str] = (),
+    accept_version: bool = False,
 ) -> Run:
     """Run an experiment, or resume it, and return the finished run.
 
     `config` is a TOML file or the same as a mapping; `sets` are `key.path=value` changes; `out` is the run
     folder (default: `runs/<name>-<hash>`); `watchers` are callbacks that only look, such as `progress`.
-    Relative paths are looked for beside the file, then in the current folder.
+    Relative paths are looked for beside the file, then in the current folder. `accept_version` goes on with a
+    run that another version of perdure began.
     Raises UsageError, InfrastructureError.
     """
     from perdure.experiment.config import load_config
@@ -153,7 +173,8 @@ def run(
 
     values = {"execution.out": str(out)} if out is not None else {}
     base = None if isinstance(config, Mapping) else Path(config).resolve().parent
-    with Experiment(load_config(config, sets, values), base=base, watchers=watchers) as experiment:
+    loaded = load_config(config, sets, values=values)
+    with Experiment(loaded, base=base, watchers=watchers, accept_version=accept_version) as experiment:
         experiment.run()
         return Run(experiment.folder)
 
@@ -162,5 +183,5 @@ def _frame(rows: list[dict[str, JSON]]) -> pandas.DataFrame:
     try:
         import pandas
     except ImportError:
-        raise MissingExtra("pandas", "pip install pandas") from None
+        raise MissingExtra("pandas", add_packages("pandas")) from None
     return pandas.DataFrame(rows)

@@ -9,8 +9,8 @@ from perdure.core.agent import Agent, ContextView
 from perdure.core.environment import Opening
 from perdure.core.errors import ConfigError, ModelError
 from perdure.core.model import Outcome
-from perdure.core.session import Session
-from perdure.storage.run_store import RunReader
+from perdure.core.types import Trial
+from perdure.storage.run_reader import RunReader
 
 
 class DoNothing(Agent):
@@ -19,7 +19,7 @@ class DoNothing(Agent):
     def __init__(self, reply: str) -> None:
         self._reply = reply
 
-    def start(self, session: Session, opening: Opening) -> None:
+    def start(self, trial: Trial, opening: Opening) -> None:
         """Nothing to remember."""
 
     def infer(self, view: ContextView) -> str:
@@ -40,14 +40,14 @@ class FixedResponse(Agent):
         self._index = {(line["task"], line["sample"]): line["index"] for line in self._reader.lines()}
         self._replies: deque[Outcome | str] = deque()
 
-    def start(self, session: Session, opening: Opening) -> None:
+    def start(self, trial: Trial, opening: Opening) -> None:
         """Load this task's replies: what the agent's model answered, errors too, or else its actions."""
         try:
-            index = self._index[session.task_id, session.sample]
+            index = self._index[trial.task_id, trial.repeat]
         except KeyError:
             raise ConfigError(
-                f"{str(self._reader.folder)!r} holds no replies for task {session.task_id!r}, "
-                f"repeat {session.sample}"
+                f"{str(self._reader.folder)!r} holds no replies for task {trial.task_id!r}, "
+                f"repeat {trial.repeat}"
             ) from None
         answers = [call.outcome for call in self._reader.calls(index) if call.caller == "agent"]
         actions = [interaction.action for interaction in self._reader[index].interactions]

@@ -8,6 +8,7 @@ from itertools import accumulate
 from math import log, sqrt
 
 from perdure.core.types import JSON
+from perdure.storage.ledger import rows_that_count
 
 
 @dataclass
@@ -38,14 +39,14 @@ class Fit:
 def step_series(ledger_line: Mapping[str, JSON], caller: str = "agent") -> StepSeries:
     """The steps of one session, from its line of the ledger. Calls before the first step are left out."""
     series = StepSeries()
-    for who, _model, _source, prompt, completion, _cached, _reasoning, seconds in ledger_line["calls"]:
-        if who == caller:
-            series.prompts.append(prompt)
+    for row in rows_that_count(ledger_line):
+        if row.caller == caller:
+            series.prompts.append(row.prompt)
             series.tokens.append(0)
             series.seconds.append(0.0)
         if series.tokens:
-            series.tokens[-1] += prompt + completion
-            series.seconds[-1] += seconds
+            series.tokens[-1] += row.prompt + row.completion
+            series.seconds[-1] += row.seconds
     return series
 
 

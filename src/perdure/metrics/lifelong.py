@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from statistics import fmean
@@ -14,7 +14,9 @@ from perdure.core.types import EvaluationOutcome, SessionStatus
 from perdure.metrics.statistics import Interval, mean_interval
 from perdure.metrics.success import wilson_interval
 
-TrialOutcome: TypeAlias = Literal["correct", "incorrect", "limit_reached", "agent_error", "ungraded"]
+TrialOutcome: TypeAlias = Literal[
+    "correct", "incorrect", "limit_reached", "agent_error", "ungraded", "ignored"
+]
 """What became of one trial; every trial is exactly one of these."""
 
 Treatment: TypeAlias = Literal["excluded", "failed", "worst"]
@@ -26,8 +28,11 @@ _BROKEN = (SessionStatus.TASK_ENVIRONMENT_ERROR, SessionStatus.TASK_UNKNOWN_ERRO
 def trial_outcome(record: SessionRecord) -> TrialOutcome:
     """The one typed outcome of a trial. Whatever was graded as correct is `correct`, wherever it ended.
 
-    Ungraded is what says nothing about the agent: no verdict, or a task whose own world failed.
+    Ungraded is what says nothing about the agent: no verdict, or a task whose own world failed. Ignored is
+    what could not be posed at all: it is known before anything is played, and the same for every agent.
     """
+    if record.ignored:
+        return "ignored"
     if record.correct:
         return "correct"
     if record.outcome is not EvaluationOutcome.INCORRECT or record.status in _BROKEN:
@@ -39,7 +44,10 @@ def trial_outcome(record: SessionRecord) -> TrialOutcome:
 
 @dataclass(frozen=True)
 class TrialCounts:
-    """How many trials ended how, and the rate under each treatment of the ungraded ones."""
+    """How many trials ended how, and the rate under each treatment of the ungraded ones.
+
+    Ignored trials are counted, and in no denominator.
+    """
 
     counts: Mapping[TrialOutcome, int]
     rates: Mapping[Treatment, tuple[int, int]]
@@ -49,12 +57,17 @@ class TrialCounts:
 def count_trials(records: Iterable[SessionRecord]) -> TrialCounts:
     """Count every trial once; no trial is dropped silently."""
     counts = Counter(trial_outcome(record) for record in records)
-    total, correct = sum(counts.values()), counts["correct"]
+    total, correct = counts.total() - counts["ignored"], counts["correct"]
     everything = (correct, total)
     return TrialCounts(
         dict(counts),
         {"excluded": (correct, total - counts["ungraded"]), "failed": everything, "worst": everything},
     )
+
+
+def counted(records: Iterable[SessionRecord]) -> Iterator[SessionRecord]:
+    """Those that stand in denominators: all but the ignored ones."""
+    return (record for record in records if not record.ignored)
 
 
 @dataclass(frozen=True)
@@ -73,8 +86,8 @@ class CurvePoint:
 
 
 def online_curve(records: Iterable[SessionRecord]) -> list[CurvePoint]:
-    """The running success rate of one stream, one point a task."""
-    totals = accumulate(int(record.correct) for record in records)
+    """The running success rate of one stream, one point a task that is not ignored."""
+    totals = accumulate(int(record.correct) for record in counted(records))
     return [CurvePoint(n, correct, *wilson_interval(correct, n)) for n, correct in enumerate(totals, 1)]
 
 
@@ -101,11 +114,10 @@ def cumulative_reward(records: Iterable[SessionRecord]) -> float:
 def regret(stream: Sequence[SessionRecord], reference: Iterable[SessionRecord]) -> list[float]:
     """Reward that the reference had above the stream, summed up to each position of the stream.
 
-    The reference (stateless control, oracle) is matched by task and sample, whatever its order. Raises
-    ValueError where it lacks a trial.
+    The reference (stateless control, oracle) is matched by task and sample, whatever its order; trials that
+    either of them ignored are left out. Raises ValueError where it lacks a trial.
     """
-    rewards = {(record.task_id, record.sample): record.reward for record in reference}
-    return list(accumulate(_matched(rewards, record) - record.reward for record in stream))
+    return list(accumulate(theirs - record.reward for record, theirs in _matched(stream, reference)))
 
 
 def gain(stateful: Iterable[SessionRecord], stateless: Iterable[SessionRecord]) -> float:
@@ -113,8 +125,7 @@ def gain(stateful: Iterable[SessionRecord], stateless: Iterable[SessionRecord]) 
 
     One number a run (its order and seed): `mean_interval` over several runs gives the interval.
     """
-    rewards = {(record.task_id, record.sample): record.reward for record in stateless}
-    return fmean(record.reward - _matched(rewards, record) for record in stateful)
+    return fmean(record.reward - theirs for record, theirs in _matched(stateful, stateless))
 
 
 def skill_curves(
@@ -128,10 +139,14 @@ def skill_curves(
     return {skill: online_curve(by_skill[skill]) for skill in sorted(by_skill)}
 
 
-def _matched(rewards: Mapping[tuple[str, int], float], record: SessionRecord) -> float:
-    try:
-        return rewards[record.task_id, record.sample]
-    except KeyError:
-        raise ValueError(
-            f"the reference has no trial of task {record.task_id!r}, sample {record.sample}"
-        ) from None
+def _matched(
+    records: Iterable[SessionRecord], reference: Iterable[SessionRecord]
+) -> Iterator[tuple[SessionRecord, float]]:
+    """Each record with the reference's reward for its trial; what either of them ignored is left out."""
+    others = {(record.task_id, record.sample): record for record in reference}
+    for record in counted(records):
+        other = others.get((record.task_id, record.sample))
+        if other is None:
+            raise ValueError(f"the reference has no trial of task {record.task_id!r}, sample {record.sample}")
+        if not other.ignored:
+            yield record, other.reward

@@ -15,7 +15,7 @@ def skill_metrics(
     *,
     empty_rate: float | None = None,
 ) -> dict[str, float]:
-    """Counts and rates of finished sessions; one pass, memory in the number of skills.
+    """Counts and rates of finished sessions, ignored ones left out; one pass, memory in the number of skills.
 
     `skills` maps a task id to its skills. Keys: `overall.basic.session_count`, `overall.cumulative_reward`,
     `overall.success_rate`, `overall.evaluation_outcome.<outcome>` and `overall.sample_status.<status>`
@@ -28,6 +28,8 @@ def skill_metrics(
     correct: Counter[str] = Counter()
     reward = 0.0
     for record in records:
+        if record.ignored:
+            continue
         outcomes[record.outcome] += 1
         statuses[record.status] += 1
         reward += record.reward

@@ -16,6 +16,7 @@ from statistics import NormalDist, fmean, stdev
 from typing import Any
 
 from perdure.core.errors import MissingExtra
+from perdure.core.installation import add_extras
 
 
 @dataclass(frozen=True)
@@ -153,4 +154,4 @@ def _import(module: str) -> Any:
     try:
         return import_module(module)
     except ModuleNotFoundError:
-        raise MissingExtra("scipy", "pip install 'perdure[stats]'") from None
+        raise MissingExtra("scipy", add_extras("stats")) from None

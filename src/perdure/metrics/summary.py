@@ -14,7 +14,10 @@ from perdure.metrics.tokens import TokenTotals, add_ledger_line
 
 @dataclass(frozen=True)
 class RunSummary:
-    """What a table row shows. Counts are sessions; tokens are totals; seconds are wall-clock."""
+    """What a table row shows. Counts are sessions; tokens are totals; seconds are wall-clock.
+
+    Ignored sessions are among `sessions`, `statuses` and `outcomes`, and in no rate.
+    """
 
     sessions: int
     correct: int
@@ -28,17 +31,31 @@ class RunSummary:
     statuses: Mapping[str, int] = field(default_factory=dict)
     outcomes: Mapping[str, int] = field(default_factory=dict)
     seconds: float = 0.0
+    resumes: int = 0
+    """Interruptions after which a task went on where it was."""
     restarts: int = 0
+    """Fresh starts of a task, the first one left out."""
     divergences: int = 0
     tokens: Mapping[str, TokenTotals] = field(default_factory=dict)
-    """Totals by caller."""
+    """Totals by caller, of unfinished tasks and of attempts that were given up too."""
     unaccounted: int = 0
     """Sessions whose ledger line is lost: seconds and tokens are those of the others."""
+    unfinished: int = 0
+    """Call logs of tasks that were begun and are not committed."""
+    damaged: int = 0
+    """Lines of call logs that could not be read: their calls may be missing in the totals."""
+    ignored: Mapping[str, int] = field(default_factory=dict)
+    """Sessions whose task could not be posed here, by reason."""
+
+    @property
+    def counted(self) -> int:
+        """Sessions that are not ignored: the denominator of every rate."""
+        return self.sessions - sum(self.ignored.values())
 
     @property
     def rate(self) -> float:
-        """Correct sessions among all; 0 without sessions."""
-        return self.correct / self.sessions if self.sessions else 0.0
+        """Correct sessions among those that count; 0 without any."""
+        return self.correct / self.counted if self.counted else 0.0
 
     @property
     def total_tokens(self) -> TokenTotals:
@@ -46,43 +63,68 @@ class RunSummary:
         return sum(self.tokens.values(), TokenTotals())
 
 
-def summarise(records: Iterable[SessionRecord], ledger: Iterable[Mapping[str, JSON]]) -> RunSummary:
-    """Count everything in one pass over each."""
+def summarise(
+    records: Iterable[SessionRecord],
+    ledger: Iterable[Mapping[str, JSON]],
+    open_tasks: Iterable[Mapping[str, JSON]] = (),
+) -> RunSummary:
+    """Count everything in one pass over each. `open_tasks` are lines of tasks that are not committed."""
     statuses: Counter[str] = Counter()
     outcomes: Counter[str] = Counter()
+    ignored: Counter[str] = Counter()
     sessions = correct = limited = correct_unlimited = interactions = 0
     reward = 0.0
     for record in records:
         at_limit = record.status is SessionStatus.TASK_LIMIT_REACHED
         sessions += 1
         correct += record.correct
-        limited += at_limit
+        limited += at_limit and not record.ignored
         correct_unlimited += record.correct and not at_limit
         interactions += record.interactions
         reward += record.reward
         statuses[str(record.status)] += 1
         outcomes[str(record.outcome)] += 1
-    tokens: dict[str, TokenTotals] = {}
-    seconds, restarts, divergences, accounted = 0.0, 0, 0, 0
+        if record.ignored:
+            ignored[record.finish_reason] += 1
+    totals = _LedgerTotals()
     for line in ledger:
-        accounted += 1
-        seconds += line["seconds"]
-        restarts += line["restarts"]
-        divergences += line["divergences"]
-        add_ledger_line(tokens, line)
+        totals.add(line)
+    accounted = totals.lines
+    for line in open_tasks:
+        totals.add(line)
     return RunSummary(
         sessions,
         correct,
-        wilson_interval(correct, sessions),
+        wilson_interval(correct, sessions - ignored.total()),
         reward,
         limited,
         correct_unlimited,
         interactions,
         dict(statuses),
         dict(outcomes),
-        seconds,
-        restarts,
-        divergences,
-        tokens,
+        totals.seconds,
+        totals.resumes,
+        totals.restarts,
+        totals.divergences,
+        totals.tokens,
         max(0, sessions - accounted),
+        totals.lines - accounted,
+        totals.damaged,
+        dict(ignored),
     )
+
+
+class _LedgerTotals:
+    def __init__(self) -> None:
+        self.lines = self.resumes = self.restarts = self.divergences = self.damaged = 0
+        self.seconds = 0.0
+        self.tokens: dict[str, TokenTotals] = {}
+
+    def add(self, line: Mapping[str, JSON]) -> None:
+        self.lines += 1
+        self.seconds += line["seconds"]
+        self.resumes += line["resumes"]
+        self.restarts += line["restarts"]
+        self.divergences += line["divergences"]
+        self.damaged += line["damaged"]
+        add_ledger_line(self.tokens, line)

@@ -56,7 +56,9 @@ def transfer(matrix: Matrix, learned: Sequence[int | None]) -> Transfer:
 def probe_matrix(
     checkpoints: Iterable[Iterable[SessionRecord]], groups: Mapping[str, Hashable]
 ) -> tuple[list[Hashable], list[list[float]]]:
-    """The groups, in the order in which `groups` first names them, and R. Tasks without a group are left out.
+    """The groups, in the order in which `groups` first names them, and R.
+
+    Tasks without a group and ignored sessions are left out.
 
     Raises ValueError when a checkpoint holds no session of a group.
     """
@@ -65,7 +67,7 @@ def probe_matrix(
     for i, records in enumerate(checkpoints):
         scores: defaultdict[Hashable, list[bool]] = defaultdict(list)
         for record in records:
-            if record.task_id in groups:
+            if record.task_id in groups and not record.ignored:
                 scores[groups[record.task_id]].append(record.correct)
         missing = [column for column in columns if not scores[column]]
         if missing:

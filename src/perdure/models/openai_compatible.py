@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from threading import Event
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
-from perdure.core.errors import ConfigError, ModelError, ModelUnavailable
+from perdure.core.errors import ConfigError, ModelUnavailable
 from perdure.core.model import Outcome
+from perdure.core.parameters import Operational
 from perdure.core.types import JSON, Message, Request, TokenCount
-from perdure.models.body_encoder import BodyEncoder
+from perdure.models.as_answered import as_answered
 from perdure.models.chat_dialect import (
     ChatOptions,
     MaxTokensField,
     SchemaFormat,
-    read_completion,
+    encode_body,
+    read_outcome,
     request_fields,
 )
-from perdure.models.concurrent_map import concurrent_map
 from perdure.models.http_transport import HttpTransport
 from perdure.models.parameter_checks import check_choice
 from perdure.models.retry import RetryPolicy
@@ -64,8 +65,8 @@ class OpenAICompatibleModel:
         self,
         model: str,
         *,
-        base_url: str = "https://api.openai.com/v1",
-        api_key_env: str = "OPENAI_API_KEY",
+        base_url: Annotated[str, Operational] = "https://api.openai.com/v1",
+        api_key_env: Annotated[str, Operational] = "OPENAI_API_KEY",
         headers: Mapping[str, str] | None = None,
         extra_body: Mapping[str, JSON] | None = None,
         max_tokens: int | None = None,
@@ -74,17 +75,18 @@ class OpenAICompatibleModel:
         schema_format: SchemaFormat = "json_schema",
         context_window: int | None = None,
         token_counting: TokenCounting = "estimate",
-        timeout: float = 300.0,
-        max_concurrency: int = 8,
-        max_retries: int = 6,
-        max_wait_seconds: float = 900.0,
-        first_pause: float = 0.5,
-        transport: BaseTransport | None = None,
+        timeout: Annotated[float, Operational] = 300.0,
+        max_concurrency: Annotated[int, Operational] = 8,
+        max_retries: Annotated[int, Operational] = 6,
+        max_wait_seconds: Annotated[float, Operational] = 900.0,
+        first_pause: Annotated[float, Operational] = 0.5,
+        transport: Annotated[BaseTransport | None, Operational] = None,
     ) -> None:
         check_choice("token_counting", token_counting, get_args(TokenCounting))
         self.model = model
         self.context_window = context_window
         self.max_concurrency = max_concurrency
+        self.pure = True
         self.constrains_replies = schema_format != "off"
         self._base_url = _checked_url(base_url)
         self._chat_url = f"{self._base_url}/chat/completions"
@@ -94,21 +96,21 @@ class OpenAICompatibleModel:
         )
         key = _read_key(api_key_env)
         self._transport = HttpTransport(
-            headers={**({"Authorization": f"Bearer {key}"} if key else {}), **(headers or {})},
+            headers=headers or {},
+            key=key,
             timeout=timeout,
             max_concurrency=max_concurrency,
             retry=RetryPolicy(max_retries, max_wait_seconds, first_pause),
             hint=f"the environment variable {api_key_env} " + ("holds the key" if key else "is not set"),
             transport=transport,
         )
-        self._encoder = BodyEncoder()
 
-    def generate(self, requests: Sequence[Request]) -> Sequence[Outcome]:
-        """One outcome a request, in order; a batch is sent by up to `max_concurrency` threads.
+    def generate(self, requests: Sequence[Request]) -> Iterator[tuple[int, Outcome]]:
+        """Each outcome as it arrives; a batch is sent by up to `max_concurrency` threads.
 
         Raises ModelUnavailable when the server is down, refuses the caller, or cannot be understood.
         """
-        return concurrent_map(self._ask, requests, self.max_concurrency)
+        return as_answered(self._ask, requests, self.max_concurrency)
 
     def count_tokens(self, messages: Sequence[Message]) -> TokenCount:
         """The server's own count where `token_counting` names its endpoint, else an estimate."""
@@ -125,15 +127,8 @@ class OpenAICompatibleModel:
         self._transport.close()
 
     def _ask(self, request: Request, stop: Event) -> Outcome:
-        body = self._encoder.encode(request.messages, request_fields(request, self._options))
-        return self._transport.post(self._chat_url, body, _read_outcome, stop)
-
-
-def _read_outcome(body: JSON) -> Outcome:
-    completion = read_completion(body)
-    if completion.finish_reason == "content_filter" and not completion.text:
-        return ModelError("the provider's content filter withheld the reply")
-    return completion
+        body = encode_body(request.messages, request_fields(request, self._options))
+        return self._transport.post(self._chat_url, body, read_outcome, stop)
 
 
 def _checked_url(url: str) -> str:

@@ -6,7 +6,7 @@ Run under every strategy and budget it measures how much each of them lets throu
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import takewhile
 from threading import Lock
@@ -38,6 +38,7 @@ class PerfectReaderModel:
 
     honours_sampling = False
     constrains_replies = False
+    pure = True
 
     def __init__(self, world: World, *, tokenizer: str = "estimate", reasoning_tokens: int = 0) -> None:
         if world.readers is None:
@@ -50,9 +51,10 @@ class PerfectReaderModel:
         self._reasoning = _THOUGHT * (reasoning_tokens // self._size(_THOUGHT))
         self._lock = Lock()
 
-    def generate(self, requests: Sequence[Request]) -> Sequence[Outcome]:
+    def generate(self, requests: Sequence[Request]) -> Iterator[tuple[int, Outcome]]:
         """The best reply to each prompt."""
-        return [self._answer(request.messages) for request in requests]
+        for position, request in enumerate(requests):
+            yield position, self._answer(request.messages)
 
     def count_tokens(self, messages: Sequence[Message]) -> TokenCount:
         """Exact, by the tokenizer that was named."""

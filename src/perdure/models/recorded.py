@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from json import loads
 from pathlib import Path
@@ -14,7 +14,7 @@ from perdure.core.model import Outcome, request_digest
 from perdure.core.types import JSON, Message, Request, Sampling, TokenCount
 from perdure.models.token_estimate import estimate_messages
 from perdure.storage.records import RecordedCall
-from perdure.storage.run_store import RunReader
+from perdure.storage.run_reader import RunReader
 
 
 class RecordedModel:
@@ -42,9 +42,10 @@ class RecordedModel:
                 key = request_digest(recorded_request(call))
                 self._recorded.setdefault(key, deque()).append(call.outcome)
 
-    def generate(self, requests: Sequence[Request]) -> Sequence[Outcome]:
+    def generate(self, requests: Sequence[Request]) -> Iterator[tuple[int, Outcome]]:
         """The recorded outcomes. Raises ModelUnavailable for a request that the run does not hold."""
-        return [self._recall(request) for request in requests]
+        for position, request in enumerate(requests):
+            yield position, self._recall(request)
 
     def count_tokens(self, messages: Sequence[Message]) -> TokenCount:
         """An estimate."""
@@ -65,8 +66,7 @@ def recorded_request(call: RecordedCall) -> Request:
     options: dict[str, JSON] = loads(call.options)
     sampling = dict(options.pop("sampling"))
     stop = tuple(sampling.pop("stop"))
-    draw = tuple(options.pop("draw"))
-    return Request(call.messages, sampling=Sampling(**sampling, stop=stop), draw=draw, **options)
+    return Request(call.messages, sampling=Sampling(**sampling, stop=stop), draw=call.draw, **options)
 
 
 MODEL = RecordedModel

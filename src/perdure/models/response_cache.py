@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import asdict
 from json import dumps, loads
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Any
 
 from perdure.core.errors import ConfigError, StorageError
-from perdure.core.types import Completion, TokenLogprob, ToolCall, Usage
+from perdure.core.outcome_json import decode_outcome, encode_outcome
+from perdure.core.types import Completion
 
-_SCHEMA_VERSION = 1
+_SCHEMA_VERSION = 2
 _HEX = frozenset("0123456789abcdef")
 
 
@@ -45,14 +44,15 @@ class ResponseCache:
             raise StorageError(f"the response cache cannot be read: {error}") from error
         try:
             entry = loads(text)
-            return _completion(entry["completion"]) if entry["schema"] == _SCHEMA_VERSION else None
+            outcome = decode_outcome(entry["completion"]) if entry["schema"] == _SCHEMA_VERSION else None
+            return outcome if isinstance(outcome, Completion) and outcome.finish_reason else None
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return None
 
     def put(self, digest: str, completion: Completion) -> None:
         """Store a completion. Raises StorageError when the disk is full or read-only."""
         file = self._file(digest)
-        entry = dumps({"schema": _SCHEMA_VERSION, "completion": asdict(completion)}).encode()
+        entry = dumps({"schema": _SCHEMA_VERSION, "completion": encode_outcome(completion)}).encode()
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
             with NamedTemporaryFile(dir=file.parent, prefix=".", suffix=".tmp", delete=False) as temporary:
@@ -80,14 +80,3 @@ def default_cache_folder(environment: Mapping[str, str] | None = None) -> Path:
     home = (os.environ if environment is None else environment).get("XDG_CACHE_HOME", "")
     base = Path(home) if os.path.isabs(home) else Path.home() / ".cache"
     return base / "perdure" / "responses"
-
-
-def _completion(entry: Mapping[str, Any]) -> Completion:
-    """Raises KeyError, TypeError or ValueError for anything that `put` did not write."""
-    text, finish_reason = entry["text"], entry["finish_reason"]
-    if not (isinstance(text, str) and isinstance(finish_reason, str)):
-        raise TypeError("text")
-    usage = Usage(**{name: int(count) for name, count in entry["usage"].items()})
-    calls = tuple(ToolCall(**call) for call in entry["tool_calls"])
-    logprobs = tuple(TokenLogprob(**item) for item in entry["logprobs"])
-    return Completion(text, finish_reason, usage, calls, logprobs)

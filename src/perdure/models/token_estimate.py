@@ -24,6 +24,6 @@ def estimate_text(text: str) -> int:
 def estimate_messages(messages: Sequence[Message]) -> TokenCount:
     """Tokens of a prompt, with four a message for the chat template's own marks; marked as an estimate."""
     return TokenCount(
-        sum(estimate_text(message.text) + _TOKENS_A_MESSAGE for message in messages),
+        sum(estimate_text(message.content) + _TOKENS_A_MESSAGE for message in messages),
         exact=False,
     )

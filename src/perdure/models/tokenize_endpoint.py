@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from json import dumps
 from typing import Literal, TypeAlias
 
 from perdure.core.types import JSON, Message
-from perdure.models.chat_dialect import MalformedReply, chat_message
+from perdure.models.chat_dialect import MalformedReply, encode_body
 
 TokenCounting: TypeAlias = Literal["estimate", "vllm", "llama.cpp"]
 """`estimate` asks nobody; the others name the server whose endpoint is asked."""
@@ -22,8 +21,7 @@ def tokenize_url(counting: TokenCounting, base_url: str) -> str:
 
 def tokenize_body(model: str, messages: Sequence[Message]) -> bytes:
     """The question, the same for both: a whole prompt, with the mark that opens the reply."""
-    chat = [chat_message(message.role, message.text) for message in messages]
-    return dumps({"model": model, "messages": chat, "add_generation_prompt": True}).encode()
+    return encode_body(messages, {"model": model, "add_generation_prompt": True})
 
 
 def read_token_count(body: JSON) -> int:

@@ -18,6 +18,7 @@ def comparison_facts(comparison: Comparison) -> dict[str, JSON]:
     """Everything that the tables show, and the studentised bootstrap, as JSON."""
     return {
         "metric": comparison.metric,
+        "apart": comparison.apart,
         "baseline": _condition_facts(comparison.baseline),
         "differences": [
             {
@@ -30,6 +31,7 @@ def comparison_facts(comparison: Comparison) -> dict[str, JSON]:
                 "pairs": difference.pairs,
                 "won": difference.won,
                 "lost": difference.lost,
+                "ignored": difference.ignored,
                 "success_difference": dict(difference.treatments),
             }
             for difference in comparison.differences
@@ -100,7 +102,7 @@ def _outcomes_cell(condition: Condition) -> str:
 
 
 def _row(condition: Condition) -> list[str]:
-    records = condition.trials
+    records = condition.counted
     correct = sum(record.correct for record in records)
     low, high = wilson_interval(correct, len(records))
     return [
@@ -139,7 +141,7 @@ def _interval_facts(interval: Interval) -> Mapping[str, JSON]:
 
 def _cost(condition: Condition) -> float | None:
     """US dollars of all runs; None where the price of one is not known."""
-    costs = [run_cost(run.config, run.reader.ledger()) for run in condition.runs.values()]
+    costs = [run_cost(run.config, run.reader.charged()) for run in condition.runs.values()]
     return None if None in costs else sum(cost for cost in costs if cost is not None)
 
 
@@ -150,6 +152,7 @@ def _condition_facts(condition: Condition) -> dict[str, JSON]:
         "differs": list(condition.differs),
         "runs": [str(run.folder) for run in condition.runs.values()],
         "trials": len(records),
+        "counted": len(condition.counted),
         "correct": sum(record.correct for record in records),
         "outcomes": dict(condition.outcomes),
         "learning": {name: _interval_facts(found) for name, found in condition.learning.items()},
@@ -161,3 +164,13 @@ def _condition_facts(condition: Condition) -> dict[str, JSON]:
 def differs_lines(comparison: Comparison) -> list[str]:
     """`replay: callbacks.0.k=4` for every condition."""
     return [f"{d.condition.label}: {', '.join(d.condition.differs)}" for d in comparison.differences]
+
+
+def warning_lines(comparison: Comparison) -> list[str]:
+    """What stands between the numbers and the methods: other surroundings, ignored trials."""
+    lines = [f"warning: {comparison.apart}"] if comparison.apart else []
+    return lines + [
+        f"ignored: {d.ignored} pairs of trials with {d.condition.label}, in no number but the outcomes"
+        for d in comparison.differences
+        if d.ignored
+    ]

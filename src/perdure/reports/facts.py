@@ -43,7 +43,8 @@ def run_facts(run: Run) -> dict[str, JSON]:
         "planned": run.planned,
         "reasons": commonest_reasons(run.records()),
         "finished": not unfinished,
-        **summary_facts(run.summary(), run_cost(config, run.reader.ledger())),
+        **summary_facts(run.summary(), run_cost(config, run.reader.charged())),
+        "damaged_end": run.reader.committed.damaged_end,
         "patches": patch_facts(run),
         "floors": read_floors(run.folder),
         # Metrics of an earlier, shorter schedule would describe other sessions.
@@ -52,15 +53,19 @@ def run_facts(run: Run) -> dict[str, JSON]:
 
 
 def summary_facts(summary: RunSummary, cost: float | None = None) -> dict[str, JSON]:
-    """Counts and rates of finished sessions; tokens are totals, seconds wall-clock, cost US dollars."""
-    unlimited = summary.sessions - summary.limited
+    """Counts and rates of finished sessions; tokens are totals, seconds wall-clock, cost US dollars.
+
+    `ignored` counts the sessions that are in no rate, by reason.
+    """
+    unlimited = summary.counted - summary.limited
     tokens = summary.total_tokens
     return {
         "sessions": summary.sessions,
-        "success": _rate(summary.correct, summary.sessions),
+        "success": _rate(summary.correct, summary.counted),
         "success_without_limit_reached": _rate(summary.correct_unlimited, unlimited),
         "reward": summary.reward,
         "steps": summary.interactions,
+        "ignored": dict(summary.ignored),
         "statuses": dict(summary.statuses),
         "outcomes": dict(summary.outcomes),
         "tokens": {
@@ -69,6 +74,7 @@ def summary_facts(summary: RunSummary, cost: float | None = None) -> dict[str, J
             "completion": tokens.completion,
             "cached": tokens.cached,
             "reasoning": tokens.reasoning,
+            "unanswered": tokens.unanswered,
         },
         "tokens_by_caller": {
             caller: {"calls": totals.calls, "prompt": totals.prompt, "completion": totals.completion}
@@ -76,8 +82,12 @@ def summary_facts(summary: RunSummary, cost: float | None = None) -> dict[str, J
         },
         "seconds": round(summary.seconds, 3),
         "cost": cost,
+        "resumes": summary.resumes,
         "restarts": summary.restarts,
         "divergences": summary.divergences,
+        "unfinished": summary.unfinished,
+        "unaccounted": summary.unaccounted,
+        "damaged": summary.damaged,
     }
 
 

@@ -1,64 +1,60 @@
-"""The environment's own agents on the same tasks: the oracle (must solve all) and the do-nothing agent."""
+"""The environment's own agents on the same tasks: the oracle (must solve all) and the do-nothing agent.
+
+They are runs of their own in `floors/<agent>/` of the run folder: their ledgers say what they ask models for.
+"""
 
 from __future__ import annotations
 
-import json
-import tempfile
 from pathlib import Path
 
 from perdure.core.types import JSON
-from perdure.experiment.config import AgentSection, ExecutionSection, RunConfig
+from perdure.experiment.config import AgentSection
+from perdure.experiment.costs import run_cost
 from perdure.experiment.experiment import Experiment
 from perdure.experiment.runs import Run
-from perdure.storage.files import replace_atomically
 
-FLOORS_FILE = "floors.json"
+FLOORS_FOLDER = "floors"
+_KINDS = ["oracle", "do_nothing"]
 
 
 def read_floors(folder: Path) -> dict[str, JSON] | None:
-    """What was kept beside a run: `agent -> facts`, or None."""
-    try:
-        body: dict[str, JSON] = json.loads((folder / FLOORS_FILE).read_text("utf-8"))
-    except (FileNotFoundError, ValueError):
+    """What was played beside a run: `agent -> facts`, or None. Raises RunFolderError for damage."""
+    if not (folder / FLOORS_FOLDER).is_dir():
         return None
-    floors: dict[str, JSON] = body["agents"]
-    return floors
+    kept = {kind: folder / FLOORS_FOLDER / kind for kind in _KINDS}
+    runs = {kind: Run(path) for kind, path in kept.items() if (path / "metrics.json").exists()}
+    return {kind: _facts(run) for kind, run in runs.items()}
 
 
 def floors_of(experiment: Experiment) -> dict[str, JSON]:
-    """Facts of both agents over the experiment's tasks, once each; kept in its folder for later reports.
+    """Facts of both agents over the experiment's tasks, once each.
 
-    Nothing is played again while the folder holds them for this schedule. A world without an oracle has one.
+    What is played already is not played again. A world without an oracle has one.
     """
-    tasks = list(dict.fromkeys(trial.task_id for trial in experiment.schedule))
-    path = experiment.folder / FLOORS_FILE
-    try:
-        kept = json.loads(path.read_text("utf-8"))
-        if kept["tasks"] == tasks:
-            agents: dict[str, JSON] = kept["agents"]
-            return agents
-    except (FileNotFoundError, ValueError, KeyError):
-        pass  # never computed, or by a process that was stopped
-    kinds = ["do_nothing"] if experiment.world.oracle is None else ["oracle", "do_nothing"]
-    floors = {kind: _play(experiment, kind, tasks) for kind in kinds}
-    replace_atomically(path, json.dumps({"v": 1, "tasks": tasks, "agents": floors}))
-    return floors
+    kinds = ["do_nothing"] if experiment.world.oracle is None else _KINDS
+    return {kind: _play(experiment, kind) for kind in kinds}
 
 
-def _play(experiment: Experiment, kind: str, tasks: list[str]) -> dict[str, JSON]:
+def _play(experiment: Experiment, kind: str) -> dict[str, JSON]:
+    """A run of its own: interrupted, it goes on; beside a longer schedule, it grows."""
+    execution = experiment.config.execution
+    config = experiment.config.model_copy(
+        update={
+            "agent": AgentSection(kind=kind),  # type: ignore[arg-type]
+            "callbacks": [],
+            "stateless": False,
+            "probes": None,
+            "execution": execution.model_copy(
+                update={"out": str(experiment.folder / FLOORS_FOLDER / kind), "repeat": 1, "cache": False}
+            ),
+        }
+    )
+    with Experiment(config, base=experiment.base, accept_version=experiment.accept_version) as floor:
+        floor.run()
+        return _facts(Run(floor.folder))
+
+
+def _facts(run: Run) -> dict[str, JSON]:
     from perdure.reports.facts import summary_facts
 
-    with tempfile.TemporaryDirectory(prefix="perdure-floor-") as scratch:
-        config = RunConfig(
-            name="floor",
-            seed=experiment.config.seed,
-            environment=experiment.config.environment,
-            agent=AgentSection(kind=kind),  # type: ignore[arg-type]
-            models=experiment.config.models,  # an environment may name one, for a simulated user
-            limits=experiment.config.limits,
-            tasks=tasks,
-            execution=ExecutionSection(out=scratch, fsync=False),
-        )
-        with Experiment(config, base=experiment.base) as floor:
-            floor.run()
-            return summary_facts(Run(floor.folder).summary())
+    return summary_facts(run.summary(), run_cost(run.config, run.reader.charged()))

@@ -78,10 +78,10 @@ def tasks_note(runs: Sequence[Facts]) -> str:
 
 
 def _flat(config: RunConfig) -> dict[str, JSON]:
-    identity = config.identity()
-    del identity["name"]
+    method = config.method()
+    del method["name"]
     chosen = {key: getattr(config.execution, key) for key in ("limit", "repeat")}
-    return flatten({**identity, "execution": {key: value for key, value in chosen.items() if value}})
+    return flatten({**method, "execution": {key: value for key, value in chosen.items() if value}})
 
 
 def _differs(key: str, flat: Sequence[Mapping[str, JSON]]) -> bool:

@@ -46,7 +46,7 @@ def patch_facts(run: Run) -> dict[str, JSON] | None:
     with _truth(run) as known:
         for past in filter(_has_patches, run.sessions):
             counts["committed"] += len(past.trace["patches"])
-            counts["fallbacks"] += len(past.trace["fallbacks"])
+            counts["fallbacks"] += past.record.fallbacks
             for kind, count in past.trace["counts"].items():
                 failures[kind] += count
             if known is not None:
@@ -100,8 +100,9 @@ def _truth(run: Run) -> Iterator[Truth | None]:
     with ExitStack() as opened:
         known = None
         try:
-            if load_world(run.config.environment.name, base=run.base).readers is not None:
-                experiment = opened.enter_context(Experiment(run.config, base=run.base))
+            config = run.own_config()
+            if load_world(config.environment.name, base=run.base).readers is not None:
+                experiment = opened.enter_context(Experiment(config, base=run.base))
                 if experiment.world.readers and experiment.environment.version == run.environment_version:
                     known = Truth(experiment.world.readers, experiment.environment)
         except UsageError:

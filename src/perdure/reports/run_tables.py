@@ -14,6 +14,9 @@ Facts = Mapping[str, JSON]
 _REASON_SHOWN = 120
 """Characters of a finish reason; `--json` shows it whole."""
 
+_REASONS_SHOWN = 400
+"""Characters of the reasons why sessions were ignored."""
+
 _COLUMNS = {
     "run": False,
     "environment": False,
@@ -39,8 +42,12 @@ def comparison_table(runs: Sequence[Facts]) -> Table:
 
 def statuses_table(runs: Sequence[Facts]) -> Table:
     """How the sessions of each run ended, with the commonest reason of what failed."""
-    rows = [[name, statuses_cell(facts)] for name, facts in zip(labels(runs), runs, strict=True)]
-    return make_table("How sessions ended", {"run": False, "statuses": False}, rows)
+    rows = [
+        [name, statuses_cell(facts), ignored_cell(facts)]
+        for name, facts in zip(labels(runs), runs, strict=True)
+    ]
+    columns = {"run": False, "statuses": False, "ignored, in no rate": False}
+    return make_table("How sessions ended", columns, rows, drop_empty=True)
 
 
 def result_table(facts: Facts, floors: Mapping[str, Facts]) -> Table:
@@ -145,9 +152,26 @@ def statuses_line(facts: Facts) -> str:
     """How sessions ended, and the success of those that no limit ended, where a limit ended some."""
     line = f"statuses: {statuses_cell(facts)}"
     unlimited = facts["success_without_limit_reached"]
-    if unlimited["of"] < facts["sessions"]:
+    if unlimited["of"] < facts["success"]["of"]:
         line += f"; success without limit-reached sessions: {success_cell(unlimited)}"
     return line
+
+
+def ignored_line(facts: Facts) -> str:
+    """`ignored, in no rate: 3 of 50 sessions (no awk in root host 2, no vi in root host 1)`, or nothing."""
+    cell = ignored_cell(facts)
+    return f"ignored, in no rate: {cell}" if cell else ""
+
+
+def ignored_cell(facts: Facts) -> str:
+    """`3 of 50 sessions (no awk in root host 2, no vi in root host 1)`, or nothing."""
+    ignored = facts["ignored"]
+    if not ignored:
+        return ""
+    ordered = sorted(ignored.items(), key=lambda item: (-item[1], item[0]))
+    told = ", ".join(f"{reason or 'no reason given'} {count}" for reason, count in ordered)
+    reasons = shorten(told, _REASONS_SHOWN, placeholder=" …")
+    return f"{sum(ignored.values())} of {facts['sessions']} sessions ({reasons})"
 
 
 def cost_cell(cost: float | None) -> str:
@@ -176,7 +200,8 @@ def _comparison_row(name: str, facts: Facts) -> list[str]:
 
 def _floor_cell(floors: Mapping[str, Facts] | None) -> str:
     ends = [(floors or {}).get(kind) for kind in ("do_nothing", "oracle")]
-    return "–".join("?" if end is None else f"{end['success']['rate']:.2f}" for end in ends)
+    rates = [None if end is None else end["success"]["rate"] for end in ends]
+    return "–".join("?" if rate is None else f"{rate:.2f}" for rate in rates)
 
 
 def _result_row(label: str, facts: Facts) -> list[str]:

@@ -9,6 +9,7 @@ from perdure.core.types import JSON
 from perdure.experiment.runs import Run, load
 from perdure.experiment.sweep import RunOutcome
 from perdure.metrics.growth import Fit, cumulative_exponent, slope, step_series
+from perdure.metrics.lifelong import counted
 from perdure.reports.facts import model_label
 from perdure.reports.table import Table, make_table
 
@@ -25,17 +26,22 @@ def sweep_facts(outcomes: Sequence[RunOutcome]) -> list[dict[str, JSON]]:
 
 
 def growth_facts(run: Run) -> dict[str, JSON]:
-    """Score (mean reward, sample SD over sessions), prompts of the agent, tokens of all callers, growth."""
-    rewards = [record.reward for record in run.records()]
+    """Score (mean reward, sample SD over sessions), prompts of the agent, tokens of all callers, growth.
+
+    `sessions` are those that are not ignored; `ignored` counts the others by reason.
+    """
+    rewards = [record.reward for record in counted(run.records())]
+    summary = run.summary()
     series = [step_series(line) for line in run.reader.ledger()]
     prompts = [tokens for session in series for tokens in session.prompts]
-    total = run.summary().total_tokens
+    total = summary.total_tokens
     return {
         "environment": run.config.environment.name,
         "parameters": dict(run.config.environment.parameters),
         "strategy": run.config.agent.strategy.name,
         "model": model_label(run.config),
         "sessions": len(rewards),
+        "ignored": dict(summary.ignored),
         "score": mean(rewards) if rewards else None,
         "score_sd": stdev(rewards) if len(rewards) > 1 else None,
         "prompt_mean": mean(prompts) if prompts else None,
@@ -49,13 +55,14 @@ def growth_facts(run: Run) -> dict[str, JSON]:
         "prompt_growth": _fit_facts(slope([session.prompts for session in series])),
         "growth_exponent": _fit_facts(cumulative_exponent([session.tokens for session in series])),
         "recovery_steps": run.metrics.get("overall.mean_recovery_steps"),
-        "seconds": run.summary().seconds,
+        "seconds": summary.seconds,
     }
 
 
 _COLUMNS = {
     "run": False,
     "score": True,
+    "ignored": True,
     "prompt mean": True,
     "prompt max": True,
     "total tokens": True,
@@ -80,6 +87,7 @@ def _row(facts: Facts) -> list[str]:
     return [
         facts["run"],
         _score(facts["score"], facts["score_sd"]),
+        _number(sum(facts["ignored"].values())),
         _number(facts["prompt_mean"]),
         _number(facts["prompt_max"]),
         _number(tokens["total"]),

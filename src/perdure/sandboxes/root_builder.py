@@ -6,16 +6,14 @@ import contextlib
 import os
 import shutil
 import subprocess
-import tarfile
 import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict
-from io import BytesIO
 from pathlib import Path
 
 from perdure.core.errors import ConfigError, EnvironmentUnavailable
 from perdure.sandboxes.helper_process import helper_command, id_mapping
-from perdure.sandboxes.root_fs import HOST_FOLDERS, HOST_LINKS, READY, RootFileSystem, find_root, root_folder
+from perdure.sandboxes.root_fs import HOST, READY, RootFileSystem, find_root, root_folder
 
 PACKAGES = [
     "acl",
@@ -42,14 +40,6 @@ PACKAGES = [
 
 _SUITES = {"debian": ("bookworm", None), "ubuntu": ("noble", "http://archive.ubuntu.com/ubuntu")}
 _BUILD_SECONDS = 1800.0
-_ACCOUNTS = {
-    "etc/passwd": "root:x:0:0:root:/root:/bin/bash\nnobody:x:65534:65534::/nonexistent:/usr/sbin/nologin\n",
-    "etc/group": "root:x:0:\nadm:x:4:\ntty:x:5:\nusers:x:100:\nnogroup:x:65534:\n",
-    "etc/shadow": "root:*:19000:0:99999:7:::\nnobody:*:19000:0:99999:7:::\n",
-    "etc/gshadow": "root:*::\nadm:*::\ntty:*::\nusers:*::\nnogroup:*::\n",
-    "etc/nsswitch.conf": "passwd: files\ngroup: files\nshadow: files\nhosts: files\n",
-    "etc/hosts": "127.0.0.1 localhost\n",
-}
 
 
 def build_root(name: str = "debian", *, rebuild: bool = False) -> RootFileSystem:
@@ -57,6 +47,8 @@ def build_root(name: str = "debian", *, rebuild: bool = False) -> RootFileSystem
 
     Two processes that ask for the same root build it once. Raises ConfigError, EnvironmentUnavailable.
     """
+    if name == HOST:
+        return RootFileSystem(HOST, None)
     folder = root_folder(name)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with _locked(folder.with_suffix(".lock")):
@@ -89,8 +81,6 @@ def root_as_tar(name: str) -> Iterator[Path]:
         target = Path(scratch) / "root.tar"
         if name.endswith(".tar"):
             target = Path(name).expanduser()
-        elif name == "host":
-            _host_skeleton(target)
         elif name.startswith("docker:"):
             _export_image(name.removeprefix("docker:"), target)
         else:
@@ -127,30 +117,6 @@ def _export_image(image: str, target: Path) -> None:
         _run([engine, "rm", container], "removing the container")
 
 
-def _host_skeleton(target: Path) -> None:
-    """What a root needs beside the host's /usr: folders, links and the smallest set of account files."""
-    with tarfile.open(target, "w") as tar:
-        for path in ("dev", "proc", "etc", "root", "home", "tmp", "var/log", "var/tmp", "run", *HOST_FOLDERS):
-            entry = tarfile.TarInfo(path)
-            entry.type, entry.mode = tarfile.DIRTYPE, 0o1777 if path.endswith("tmp") else 0o755
-            tar.addfile(entry)
-        for name in HOST_LINKS:
-            if Path("/", name).is_symlink():
-                link = tarfile.TarInfo(name)
-                link.type, link.linkname = tarfile.SYMTYPE, os.readlink(f"/{name}")
-                tar.addfile(link)
-        for path, text in {**_ACCOUNTS, **_readable_host_files()}.items():
-            file = tarfile.TarInfo(path)
-            file.size, file.mode = len(text.encode()), 0o640 if path.endswith("shadow") else 0o644
-            tar.addfile(file, BytesIO(text.encode()))
-
-
-def _readable_host_files() -> dict[str, str]:
-    """Settings without which account programs of the host's /usr do not run; they name nobody."""
-    wanted = [Path("/etc/login.defs"), *sorted(Path("/etc/pam.d").glob("*"))]
-    return {str(path.relative_to("/")): path.read_text() for path in wanted if path.is_file()}
-
-
 def _unpack(tar: Path, folder: Path) -> None:
     """Device files are left out: every sandbox gets its own few."""
     tree = folder / "tree"
@@ -161,7 +127,7 @@ def _unpack(tar: Path, folder: Path) -> None:
         _run_mapped(unpack, tree, into="fs", stream=stream.fileno())
     tree.chmod(0o755)
     tidy = (
-        "mkdir -p dev proc tmp root && : > etc/resolv.conf && : > etc/machine-id && rm -f etc/hostname "
+        "mkdir -p dev etc proc tmp root && : > etc/resolv.conf && : > etc/machine-id && rm -f etc/hostname "
         "&& echo '127.0.0.1 localhost sandbox' > etc/hosts"
     )
     _run_mapped(["sh", "-c", tidy], tree, into="fs", stream=subprocess.DEVNULL)

@@ -6,7 +6,7 @@ A name says where one comes from:
     ubuntu           Ubuntu 24.04 likewise, where its archive can be reached
     docker:IMAGE     an image that Docker or Podman has, exported
     PATH.tar         any root file system as a tar file
-    host             the host's own /usr, read-only: the last resort (system accounts only, nothing setuid)
+    host             the host's own /usr under a thin tree of ours (`isolation.host_root`): nothing to build
 
 They lie in `$XDG_CACHE_HOME/perdure/roots` (XDG base directories 0.8), unpacked inside the id mapping of the
 sandboxes, so that ownership inside is right and means nothing outside.
@@ -25,24 +25,29 @@ from perdure.core.errors import ConfigError
 READY = "ready"
 """A file beside the tree, written when it is complete."""
 
-HOST_FOLDERS = ("usr",)
-HOST_LINKS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
+HOST = "host"
 
 
 @dataclass(frozen=True)
 class RootFileSystem:
-    """A prepared root: the tree under every sandbox's writes, and host folders bound read-only over it."""
+    """A prepared root: the tree under every sandbox's writes, or None for the host's, made in memory."""
 
     name: str
-    tree: Path
-    binds: tuple[tuple[str, str], ...] = ()
+    tree: Path | None
 
 
 def roots_folder() -> Path:
-    """Where root file systems are cached."""
-    home = os.environ.get("XDG_CACHE_HOME", "")
-    base = Path(home) if os.path.isabs(home) else Path.home() / ".cache"
-    return base / "perdure" / "roots"
+    """Where root file systems are cached. Raises ConfigError where neither a cache nor a home is known."""
+    cache = os.environ.get("XDG_CACHE_HOME", "")
+    if os.path.isabs(cache):
+        return Path(cache) / "perdure" / "roots"
+    try:
+        return Path.home() / ".cache" / "perdure" / "roots"
+    except RuntimeError:
+        raise ConfigError(
+            "root file systems have no place: neither HOME nor XDG_CACHE_HOME is set, and this user has no "
+            "account; set XDG_CACHE_HOME to a folder"
+        ) from None
 
 
 def root_folder(name: str) -> Path:
@@ -54,7 +59,7 @@ def root_folder(name: str) -> Path:
         facts = path.stat()
         key = sha256(f"{path.resolve()}|{facts.st_size}|{facts.st_mtime_ns}".encode()).hexdigest()[:12]
         return roots_folder() / f"tar-{key}-{os.geteuid()}"
-    if name not in ("debian", "ubuntu", "host") and not name.startswith("docker:"):
+    if name not in ("debian", "ubuntu", HOST) and not name.startswith("docker:"):
         raise ConfigError(
             f"unknown root file system {name!r}; choose debian, ubuntu, host, docker:IMAGE or a .tar file"
         )
@@ -62,9 +67,8 @@ def root_folder(name: str) -> Path:
 
 
 def find_root(name: str) -> RootFileSystem | None:
-    """A root that has been built, or None. Raises ConfigError for a name that means nothing."""
+    """A root that is ready, or None. Raises ConfigError for a name that means nothing."""
+    if name == HOST:
+        return RootFileSystem(HOST, None)
     folder = root_folder(name)
-    if not (folder / READY).is_file():
-        return None
-    binds = tuple((f"/{part}", f"/{part}") for part in HOST_FOLDERS) if name == "host" else ()
-    return RootFileSystem(name, folder / "tree" / "fs", binds)
+    return RootFileSystem(name, folder / "tree" / "fs") if (folder / READY).is_file() else None

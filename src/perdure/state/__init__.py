@@ -1,6 +1,7 @@
 """The structured-state runtime: a declared state in place of a history, changed by validated patches."""
 
 from perdure.state.agent import AgentResult, AgentStep, StateAgent
+from perdure.state.agent_options import PatchRules
 from perdure.state.guards import Guards
 from perdure.state.journal import JournalEntry, PatchJournal
 from perdure.state.patch import PatchLimits, Proposal
@@ -17,6 +18,7 @@ __all__ = [
     "JournalEntry",
     "PatchJournal",
     "PatchLimits",
+    "PatchRules",
     "Proposal",
     "StateAgent",
     "StateRuntime",

@@ -6,25 +6,26 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from threading import Lock
+from typing import Any, Self
 
-from perdure.core.errors import ConfigError, ModelError
-from perdure.core.model import LanguageModel
+from perdure.core.errors import ConfigError, ModelError, Refusal, StorageError, UsageError
+from perdure.core.model import LanguageModel, ModelHandle
 from perdure.core.types import JSON, Message, Request, Sampling, Usage
 from perdure.state.action import TextActions
-from perdure.state.agent_journal import AgentJournal
-from perdure.state.agent_options import check_options, check_text, check_whole, only_outcome
-from perdure.state.guards import Guards
-from perdure.state.journal import PatchJournal
-from perdure.state.patch import PatchLimits, PatchMode
+from perdure.state.agent_journal import AgentJournal, Outcome
+from perdure.state.agent_options import PatchRules, check_options, check_text, check_whole
+from perdure.state.journal import JournalEntry, PatchJournal
 from perdure.state.prompt import correction, cut_middle, step_message, system_message
+from perdure.state.rendering import readable, well_formed
 from perdure.state.runtime import StateRuntime
 from perdure.state.taxonomy import Failure
-from perdure.state.tools import FINISH, ToolCalls
+from perdure.state.tools import FINISH, Tool, ToolCalls
 
 BEGINNING = "The work begins now."
 """The first observation of a run."""
 
+_UNKNOWN = "Whether it took effect is unknown."
 _NO_ACTION = "\n(No action was taken: your last answers could not be used.)"
 
 
@@ -61,19 +62,21 @@ class StateAgent:
 
     `model`: any `LanguageModel`. `instructions`: what the world is and how to act in it. `state`: a
     pydantic model class (every field with a default) or instance, or a JSON Schema. `tools`: typed
-    functions; an action is a call of one. A tool refuses by raising one of `refusals`: the agent sees the
-    error, and the patch that came with the call is not committed. Other exceptions of a tool reach the
-    caller. Without tools an action is a text that the caller carries out.
+    functions; an action is a call of one. A tool that returns has accepted the call, whatever it returns.
+    One that raises `perdure.Refusal` has not: the agent sees why, and the patch that came with the call is
+    not committed. Any other exception of a tool reaches the caller; the patch is dropped, and when the work
+    goes on the agent is told that the outcome is unknown. Without tools an action is a text that the caller
+    carries out.
 
-    `retries`: how often an unusable reply is asked for again within a step. `constrained`: send the JSON
-    Schema of a reply to models that can be held to one. `guards`, `limits`: what a patch may lose, and
-    sizes. `max_observation`: characters of a tool's result that are shown; the middle of a longer one is
-    cut. `journal`: a file that is appended to at every step. An agent that is built again with it goes on
-    where the last one stopped, also after `kill -9`. A call that was under way is not repeated: the agent
-    is told that its outcome is unknown.
+    `journal`: a file that is appended to at every step, and locked while the agent is open (it is a context
+    manager). An agent that is built again with it goes on where the last one stopped, also after `kill -9`,
+    and also when its state has gained fields since. A call that was under way is not repeated: the agent is
+    told that its outcome is unknown. `patches`: how the state is changed, see `PatchRules`.
+    `max_observation`: characters of a tool's result that are shown; the middle of a longer one is cut.
 
-    Raises ConfigError, and ModelError or ModelUnavailable when the model cannot answer; UsageError when it
-    returns anything but one outcome a request.
+    Raises ConfigError, and ModelError or ModelUnavailable when the model cannot answer; StorageError when
+    the journal cannot be written; UsageError when the model returns anything but one outcome a request, and
+    when a step is asked for while another is under way.
     """
 
     def __init__(
@@ -83,50 +86,53 @@ class StateAgent:
         instructions: str,
         state: Any,
         tools: Sequence[Callable[..., Any]] = (),
-        patch_mode: PatchMode = "merge",
-        retries: int = 2,
-        constrained: bool = True,
-        guards: Guards | None = None,
-        limits: PatchLimits | None = None,
-        refusals: tuple[type[Exception], ...] = (ValueError, LookupError),
-        max_observation: int = 8_000,
-        sampling: Sampling | None = None,
         journal: str | Path | None = None,
+        patches: PatchRules | None = None,
+        sampling: Sampling | None = None,
+        max_observation: int = 8_000,
     ) -> None:
+        rules = PatchRules() if patches is None else patches
+        self._sampling = Sampling() if sampling is None else sampling
         check_options(
             model=model,
             instructions=instructions,
             tools=tools,
-            retries=retries,
-            guards=guards,
-            limits=limits,
-            refusals=refusals,
-            max_observation=max_observation,
-            sampling=sampling,
             journal=journal,
+            patches=rules,
+            sampling=self._sampling,
+            max_observation=max_observation,
         )
-        self._model = model
+        self._model = ModelHandle.of(model)
         self._tools = ToolCalls(tools) if tools else None
         self._runtime = StateRuntime(
-            state, patch_mode=patch_mode, actions=self._tools or TextActions(), guards=guards, limits=limits
+            state,
+            patch_mode=rules.mode,
+            actions=self._tools or TextActions(),
+            guards=rules.guards,
+            limits=rules.limits,
         )
         described = self._tools.describe() if self._tools is not None else ""
         self._instructions = "\n\n".join(part for part in (instructions, described) if part)
-        self._schema = self._runtime.reply_schema if constrained else None
-        self._retries = retries
-        self._refusals = refusals
+        self._schema = self._runtime.reply_schema if rules.constrained else None
+        self._retries = rules.retries
         self._max_observation = max_observation
-        self._sampling = sampling or Sampling()
         self._goal = ""
         self._started_at = self._number = self._journalled_failures = 0
         self._running = False
         self._observation = BEGINNING
         self._asked = ""
+        self._stepping = Lock()
         self.usage = Usage()
         """Tokens of every call so far in this process."""
         self._file = AgentJournal(Path(journal), self._runtime.schema) if journal is not None else None
         if self._file is not None:
             self._take_up(self._file)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     @property
     def state(self) -> Any:
@@ -159,8 +165,9 @@ class StateAgent:
         check_text("goal", goal)
         check_text("observation", observation)
         check_whole("max_steps", max_steps, least=0)
+        goal = well_formed(goal)
         if not self._running or goal != self._goal:
-            self._begin(goal, observation)
+            self._begin(goal, well_formed(observation))
         answer = ""
         last = self._number + max_steps
         while self._running and self._number < last:
@@ -175,31 +182,17 @@ class StateAgent:
         its patch change the state.
         """
         check_text("observation", observation)
-        self._settle(accepted=accepted, reason=observation, following=observation)
-        self._number += 1
-        action, failures = self._decide(observation)
-        if action is None:
-            self._observation = observation.removesuffix(_NO_ACTION) + _NO_ACTION
-            self._write(None, self._observation, finished=False)
-            return AgentStep(self._number, None, accepted=False, failures=failures)
-        if self._tools is None:
-            return AgentStep(self._number, action, failures=failures)
-        if action["tool"] == FINISH:
-            self._settle(accepted=True, finished=True)
-            return AgentStep(
-                self._number,
-                action,
-                finished=True,
-                answer=action["arguments"].get("answer", ""),
-                failures=failures,
-            )
-        result, taken = self._act(action)
-        self._observation = result
-        self._settle(accepted=taken, reason=result, following=result)
-        return AgentStep(self._number, action, result, taken, failures=failures)
+        if not self._stepping.acquire(blocking=False):
+            raise UsageError("a step of this agent is under way; one at a time")
+        try:
+            if self._file is not None:
+                self._file.check()
+            return self._step(well_formed(observation), accepted=accepted)
+        finally:
+            self._stepping.release()
 
     def close(self) -> None:
-        """Close the journal. Idempotent."""
+        """Close the journal and let others have it. Idempotent."""
         if self._file is not None:
             self._file.close()
 
@@ -207,7 +200,24 @@ class StateAgent:
         self._goal, self._running, self._observation = goal, True, observation
         self._started_at = self._number
         if self._file is not None:
-            self._file.start(goal, self._number, observation)
+            self._file.run(goal, self._number, observation)
+
+    def _step(self, observation: str, *, accepted: bool) -> AgentStep:
+        self._conclude(accepted=accepted, reason=observation, following=observation)
+        self._number += 1
+        action, failures = self._decide(observation)
+        if action is None:
+            self._observation = observation.removesuffix(_NO_ACTION) + _NO_ACTION
+            self._write("none", None, self._observation)
+            return AgentStep(self._number, None, accepted=False, failures=failures)
+        if self._tools is None:
+            return AgentStep(self._number, action, failures=failures)
+        if action["tool"] == FINISH:
+            self._conclude(accepted=True, finished=True)
+            answer = action["arguments"].get("answer", "")
+            return AgentStep(self._number, action, finished=True, answer=answer, failures=failures)
+        taken = self._act(self._tools.tools[action["tool"]], action)
+        return AgentStep(self._number, action, self._observation, taken, failures=failures)
 
     def _decide(self, observation: str) -> tuple[JSON, tuple[Failure, ...]]:
         """The action of the first usable reply, or None; its patch is pending."""
@@ -229,41 +239,73 @@ class StateAgent:
             step_message(self._runtime.state_text, observation, correcting),
         )
         request = Request(messages, schema=self._schema, sampling=self._sampling)
-        outcome = only_outcome(self._model.generate([request]), self._model)
+        outcome = self._model.generate([request])[0]
         if isinstance(outcome, ModelError):
             raise outcome
         self.usage += outcome.usage
         return outcome.text
 
-    def _act(self, action: Mapping[str, JSON]) -> tuple[str, bool]:
-        assert self._tools is not None
-        tool = self._tools.tools[action["tool"]]
-        arguments = tool.read_arguments(action["arguments"])
-        if self._file is not None:
-            self._file.intend(self._number, action)
+    def _act(self, tool: Tool, action: Mapping[str, JSON]) -> bool:
+        """Carry the pending action out; whether the tool took it. The observation says what came of it."""
         try:
-            result, taken = _as_text(tool.function(**arguments)), True
-        except self._refusals as error:
-            result, taken = f"Error in {tool.name}: {type(error).__name__}: {error}", False
+            arguments = tool.read_arguments(action["arguments"])
+            if self._file is not None:
+                self._file.call(self._number, action)
         except BaseException:
             self._runtime.discard()
             raise
-        return cut_middle(result, self._max_observation), taken
+        try:
+            result = tool.call(arguments)
+        except Refusal as refusal:
+            self._observation = self._shown(f"{tool.name} refused the call: {_message(refusal)}")
+            self._conclude(accepted=False, reason=self._observation, following=self._observation)
+            return False
+        except BaseException as error:
+            self._runtime.discard()
+            self._tell_failed(action, error)
+            raise
+        self._observation = f"The call {_call_text(action)} was carried out; its result was lost."
+        try:
+            self._observation = self._shown(readable(result))
+        finally:  # an interruption does not undo what the tool has done
+            self._conclude(accepted=True, following=self._observation)
+        return True
 
-    def _settle(
+    def _tell_failed(self, action: Mapping[str, JSON], error: BaseException) -> None:
+        """The journal's line on a tool that raised. The exception reaches the caller in any case."""
+        reason = f"{type(error).__name__}: {_message(error)}"
+        self._observation = self._shown(f"The call {_call_text(action)} failed ({reason}). {_UNKNOWN}")
+        try:
+            self._write("raised", None, self._observation)
+        except StorageError as unwritten:
+            error.add_note(str(unwritten))
+
+    def _shown(self, text: str) -> str:
+        return cut_middle(well_formed(text), self._max_observation)
+
+    def _conclude(
         self, *, accepted: bool, reason: str = "", following: str | None = None, finished: bool = False
     ) -> None:
         entry = self._runtime.settle(
             step=self._number, accepted=accepted, reason=reason, observation=self._asked
         )
         if entry is not None:
-            self._write(entry, following, finished=finished)
+            self._write("accepted" if accepted else "refused", entry, following, finished=finished)
 
-    def _write(self, entry: Any, following: str | None, *, finished: bool) -> None:
+    def _write(
+        self,
+        outcome: Outcome,
+        entry: JournalEntry | None,
+        following: str | None,
+        *,
+        finished: bool = False,
+    ) -> None:
         failures = self._runtime.failures[self._journalled_failures :]
         self._journalled_failures += len(failures)
         if self._file is not None:
-            self._file.settle(self._number, entry, failures, observation=following, finished=finished)
+            self._file.outcome(
+                self._number, outcome, entry, failures, observation=following, finished=finished
+            )
 
     def _take_up(self, file: AgentJournal) -> None:
         restored = file.restored
@@ -273,15 +315,19 @@ class StateAgent:
         self._goal, self._running = restored.goal, restored.running
         self._observation = BEGINNING if restored.observation is None else restored.observation
         if restored.pending is not None:
-            call = json.dumps(restored.pending, ensure_ascii=False)
-            self._observation = f"The call {call} was interrupted; whether it took effect is unknown."
-            self._write(None, self._observation, finished=False)
+            self._observation = self._shown(
+                f"The call {_call_text(restored.pending)} was interrupted. {_UNKNOWN}"
+            )
+            self._write("unknown", None, self._observation)
 
 
-def _as_text(result: Any) -> str:
-    """A tool's result as the agent sees it: a text as it is, anything else as JSON."""
-    if isinstance(result, str):
-        return result
-    from pydantic_core import to_json
+def _call_text(action: JSON) -> str:
+    return json.dumps(action, ensure_ascii=False)
 
-    return to_json(result).decode()
+
+def _message(error: BaseException) -> str:
+    """What an exception says in one line; its own code may fail, too."""
+    try:
+        return " ".join(str(error).split()) or "no reason given"
+    except Exception:  # noqa: BLE001 - its own code may raise anything
+        return "its message cannot be shown"

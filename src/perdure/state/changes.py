@@ -84,6 +84,19 @@ def _order_is_kept(old_ids: Mapping[str, int], new_ids: Mapping[str, int]) -> bo
     return bool(kept) and list(new_ids)[: len(kept)] == kept
 
 
+def dropped_keys(old: JSON, new: JSON, path: Path = ()) -> Iterator[Path]:
+    """Places of keys that an object in `old` has and its counterpart in `new` has not; lists by position."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key, value in old.items():
+            if key not in new:
+                yield (*path, key)
+            else:
+                yield from dropped_keys(value, new[key], (*path, key))
+    elif isinstance(old, list) and isinstance(new, list):
+        for position, (before, after) in enumerate(zip(old, new, strict=False)):
+            yield from dropped_keys(before, after, (*path, str(position)))
+
+
 def same(one: JSON, other: JSON) -> bool:
     """Equal as JSON: unlike Python, `1`, `1.0` and `true` differ. Equal containers are compared once."""
     if one != other:

@@ -115,6 +115,21 @@ def read_object(text: str, *, max_depth: int) -> tuple[dict[str, JSON], list[str
     return value, reader.tolerances
 
 
+def read_json(text: str, *, max_depth: int) -> JSON:
+    """A whole text as JSON of any type, nothing forgiven. Raises PatchRejected."""
+    if _depth_exceeds(text, max_depth):
+        raise _syntax("depth", f"The JSON is nested deeper than {max_depth} levels.")
+    reader = _Reader()
+    try:
+        value = reader.read(text, strict=True)
+        json.dumps(value, ensure_ascii=False).encode()
+    except json.JSONDecodeError as error:
+        raise _syntax("invalid_json", f"Invalid JSON: {error.msg} ({_place(error)}).") from error
+    except UnicodeEncodeError:
+        raise _syntax("lone_surrogate", r"A \u escape names half of a surrogate pair.") from None
+    return value
+
+
 class _Reader:
     """`json.loads` without what JSON does not have: NaN, different values under one key, endless integers."""
 

@@ -93,7 +93,7 @@ class Operations:
 
     def _append(self, path: Path, operation: Mapping[str, JSON]) -> None:
         items = self._list(path)
-        item = self._coercer.item(operation["value"], path)
+        item = self._coercer.added(operation["value"], path)
         if self._schema.list_policy(path) != "union" or not any(same(item, known) for known in items):
             items.append(item)
 

@@ -7,20 +7,20 @@ copy, schema, guards, action grammar.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from perdure.core.types import JSON
 from perdure.state.action import ActionGrammar
-from perdure.state.changes import Change, diff
+from perdure.state.changes import Change, diff, dropped_keys
 from perdure.state.coerce import Coercer
 from perdure.state.extract import ENVELOPE, extract
 from perdure.state.guards import Guards
 from perdure.state.keys import check_keys
 from perdure.state.merge import REPLACE, merge
 from perdure.state.ops import Operations
-from perdure.state.paths import Path
+from perdure.state.paths import Path, pointer
 from perdure.state.schema import StateSchema
 from perdure.state.taxonomy import FailureClass, PatchRejected
 
@@ -66,9 +66,10 @@ class PatchPipeline:
         found = extract(reply, max_chars=limits.max_reply_chars, max_depth=limits.max_depth)
         patch, action = self._open(found.value)
         check_keys(patch)
-        coercer = Coercer(self.schema)
+        coercer = Coercer(self.schema, limits.max_depth)
         candidate, replaced = self._apply(state, patch, coercer)
         new = self.schema.complete(candidate)
+        converted = [] if candidate == new else list(_converted_by_schema(candidate, new))
         text = compact(new)
         if len(text) > limits.max_state_chars:
             raise _malformed(
@@ -84,7 +85,16 @@ class PatchPipeline:
             is_field=self.schema.is_field,
         )
         self.grammar.check(action)
-        return Proposal(patch, action, new, text, tuple(changes), tuple(coercer.log), found.tolerances)
+        coercions = (*coercer.log, *converted)
+        return Proposal(patch, action, new, text, tuple(changes), coercions, found.tolerances)
+
+    def read_action(self, reply: str) -> JSON:
+        """The action of a reply, whatever becomes of its patch; None where there is none to read."""
+        try:
+            found = extract(reply, max_chars=self.limits.max_reply_chars, max_depth=self.limits.max_depth)
+            return self._open(found.value)[1]
+        except PatchRejected:
+            return None
 
     def _open(self, envelope: Mapping[str, JSON]) -> tuple[JSON, JSON]:
         """The two values of the envelope."""
@@ -125,6 +135,15 @@ class PatchPipeline:
                     FailureClass.OVERWRITE, "undeletable", f"/{key} must stay: write the whole state."
                 )
         return coercer.value(patch, ()), replaced
+
+
+def _converted_by_schema(candidate: JSON, new: JSON) -> Iterator[str]:
+    """What a pydantic model made of values that it accepted. Raises PatchRejected for keys it lost."""
+    for path in dropped_keys(candidate, new):
+        raise _malformed("unknown_key", f"{pointer(path)} would not be kept by the state's schema.")
+    for change in diff(candidate, new):
+        if change.before is not None:
+            yield f"{pointer(change.path)}: {json.dumps(change.before)} -> {json.dumps(change.value)}"
 
 
 def compact(value: JSON) -> str:

@@ -18,10 +18,10 @@ def system_message(instructions: str, contract: str, goal: str) -> Message:
     return Message("system", "\n\n".join(part for part in parts if part))
 
 
-def step_message(state_text: str, observation: str, correction: str = "") -> Message:
-    """State and latest observation; after a rejected reply, the correction too."""
+def step_message(state_text: str, observation: str, correction: str = "", note: str = "") -> Message:
+    """State and latest observation with the note beside it; after a rejected reply, the correction too."""
     text = f"State:\n```json\n{state_text}\n```\n\nLatest observation:\n{observation or '(nothing)'}"
-    return Message("user", f"{text}\n\n{correction}" if correction else text)
+    return Message("user", "\n\n".join(part for part in (text, note, correction) if part))
 
 
 def correction(reply: str, error: str) -> str:

@@ -125,6 +125,10 @@ class StateRuntime:
             return error.failure
         return self._pending
 
+    def read_action(self, reply: str) -> JSON:
+        """The action of a reply, or None where there is none to read; changes nothing."""
+        return self._pipeline.read_action(reply)
+
     def settle(
         self, *, step: int, accepted: bool, reason: str = "", observation: str | None = None
     ) -> JournalEntry | None:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from perdure.core.errors import ConfigError
 from perdure.core.types import JSON
+from perdure.state.changes import dropped_keys
 from perdure.state.merge import LIST_POLICIES, ListPolicy
 from perdure.state.nodes import ANYTHING, Node, Nodes, type_of
 from perdure.state.paths import Path
 from perdure.state.schema_check import read_json_schema
-from perdure.state.schema_file import load_schema_file
 from perdure.state.taxonomy import FailureClass, PatchRejected
-from perdure.state.validation import first_error
+from perdure.state.validation import Misfit, first_error
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -24,22 +24,20 @@ class StateSchema:
     """What a state may hold.
 
     `source` is a pydantic model class (every field with a default), an instance of one (its values are the
-    initial state), a JSON Schema of an object, or `"file.py:Name"` of either. A list declares what a patch
+    initial state), or a JSON Schema of an object. A list declares what a patch
     does to it with the schema key `merge`: `replace` (default), `append` or `union`; in pydantic:
     `Field(json_schema_extra={"merge": "append"})`. Raises ConfigError.
     """
 
     def __init__(self, source: Any) -> None:
-        if isinstance(source, str) or hasattr(source, "__fspath__"):
-            source = load_schema_file(str(source))
         self.model: type[BaseModel] | None = None
         """The pydantic model, where the schema is one."""
         if isinstance(source, Mapping):
             self.json_schema: Node = read_json_schema(source)
-            self._complete: Callable[[JSON], dict[str, JSON]] = self._check_against_schema
+            self._fit: Callable[[JSON], dict[str, JSON] | Misfit] = self._fit_to_schema
         else:
             self.model, self.json_schema = _read_model(source)
-            self._complete = _model_check(self.model)
+            self._fit = _fit_to_model(self.model)
         self.nodes = Nodes(self.json_schema)
         self._check_shape()
         self.initial: dict[str, JSON] = self._first_state(source)
@@ -48,7 +46,25 @@ class StateSchema:
 
     def complete(self, candidate: JSON) -> dict[str, JSON]:
         """The valid state of a candidate, defaults filled in. Raises PatchRejected (`schema`)."""
-        return self._complete(candidate)
+        found = self._fit(candidate)
+        if isinstance(found, Misfit):
+            raise PatchRejected(FailureClass.SCHEMA, "invalid_state", f"The new state is invalid: {found}.")
+        return found
+
+    def fit_saved(self, state: dict[str, JSON]) -> dict[str, JSON] | Misfit:
+        """A state that was saved under an earlier schema, with the defaults of new fields.
+
+        A misfit when a value is not valid any more, or would be dropped because its field is gone.
+        """
+        empty = _empty_fields(self.json_schema, self.nodes) if self.model is None else {}
+        found = self._fit({**empty, **state})
+        if isinstance(found, Misfit):
+            return found
+        gone = list(dropped_keys(state, found))
+        # A field that reads its old name (`AliasChoices`), or a validator that moves it, has used the key.
+        ignored = _ignored_keys(self.model, state) if gone and self.model is not None else set()
+        lost = next((path for path in gone if path[-1] in ignored), None)
+        return found if lost is None else Misfit(lost, "is not a field of the state")
 
     def list_policy(self, path: Path) -> ListPolicy:
         """What a list in a patch does to the list at this place."""
@@ -83,12 +99,9 @@ class StateSchema:
         parent = self.nodes.at(path) or ANYTHING
         return {key for option in self.nodes.alternatives(parent) for key in option.get("required", ())}
 
-    def _check_against_schema(self, candidate: JSON) -> dict[str, JSON]:
+    def _fit_to_schema(self, candidate: JSON) -> dict[str, JSON] | Misfit:
         filled: dict[str, JSON] = _with_defaults(candidate, self.json_schema, self.nodes)
-        error = first_error(filled, self.json_schema, self.nodes)
-        if error is not None:
-            raise PatchRejected(FailureClass.SCHEMA, "invalid_state", f"The new state is invalid: {error}.")
-        return filled
+        return first_error(filled, self.json_schema, self.nodes) or filled
 
     def _check_shape(self) -> None:
         if type_of(self.nodes.alternatives(self.json_schema)[0]) != "object":
@@ -146,22 +159,30 @@ def _close(schema: JSON) -> None:
             _close(value)
 
 
-def _model_check(model: type[BaseModel]) -> Callable[[JSON], dict[str, JSON]]:
+def _fit_to_model(model: type[BaseModel]) -> Callable[[JSON], dict[str, JSON] | Misfit]:
     from pydantic import ValidationError
 
-    def complete(candidate: JSON) -> dict[str, JSON]:
+    def fit(candidate: JSON) -> dict[str, JSON] | Misfit:
         try:
             # JSON's strict mode: a text may be a date, a list a tuple, but "3" is no number.
             valid = model.model_validate_json(json.dumps(candidate), strict=True)
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
-            place = "/".join(map(str, first["loc"]))
-            raise PatchRejected(
-                FailureClass.SCHEMA, "invalid_state", f"The new state is invalid: /{place}: {first['msg']}."
-            ) from error
+            return Misfit(tuple(map(str, first["loc"])), first["msg"])
         return valid.model_dump(mode="json", by_alias=True, round_trip=True)
 
-    return complete
+    return fit
+
+
+def _ignored_keys(model: type[BaseModel], state: JSON) -> set[str]:
+    """Names of the keys that no field and no validator of a model reads."""
+    from pydantic import ValidationError
+
+    try:
+        model.model_validate_json(json.dumps(state), strict=True, extra="forbid")
+    except ValidationError as error:
+        return {str(one["loc"][-1]) for one in error.errors() if one["type"] == "extra_forbidden"}
+    return set()
 
 
 def _empty_fields(schema: Node, nodes: Nodes) -> dict[str, JSON]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import inspect
 import json
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from perdure.core.errors import ConfigError
@@ -19,6 +21,9 @@ FINISH = "finish"
 """The action that ends a run, always there: `{"tool": "finish", "arguments": {"answer": "…"}}`."""
 
 
+_ITEMS = 100_000
+
+
 class Tool:
     """One function. Every parameter needs an annotation. Raises ConfigError."""
 
@@ -28,7 +33,7 @@ class Tool:
             raise ConfigError(
                 f"tools: {function!r} needs a name other than {FINISH!r}; give a plain function"
             )
-        if inspect.iscoroutinefunction(function):
+        if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
             raise ConfigError(f"tools: {self.name} is async; give a plain function")
         self.description = " ".join((inspect.getdoc(function) or "").split("\n\n")[0].split())
         self.function = function
@@ -47,6 +52,15 @@ class Tool:
                 FailureClass.SEMANTIC, "action", f"{self.name}: {place}: {first['msg']}."
             ) from error
         return {parameter: getattr(valid, field) for field, parameter in self._fields.items()}
+
+    def call(self, arguments: Mapping[str, Any]) -> Any:
+        """What the function returns; of a generator function, which is run to its end, the first items."""
+        result = self.function(**arguments)
+        if not inspect.isgeneratorfunction(self.function):
+            return result
+        items = list(islice(result, _ITEMS))
+        deque(result, maxlen=0)
+        return items
 
     def signature(self) -> str:
         """One line for the prompt."""

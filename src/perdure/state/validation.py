@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from perdure.core.types import JSON
 from perdure.state.changes import same
-from perdure.state.nodes import Node, Nodes, json_type
+from perdure.state.nodes import Node, Nodes, json_type, type_of
 from perdure.state.paths import Path, pointer
 from perdure.state.patterns import matches
 
@@ -20,8 +21,19 @@ APPLIED = {"$ref", "anyOf", "oneOf", "allOf", "type", "enum", "const", "properti
 APPLIED |= {"additionalProperties", "items"}
 
 
-def first_error(value: JSON, node: Node, nodes: Nodes, path: Path = ()) -> str | None:
-    """The first thing that is wrong with a value, with its place; None when it is valid."""
+@dataclass(frozen=True)
+class Misfit:
+    """What is wrong with a value, and where in the state."""
+
+    path: Path
+    problem: str
+
+    def __str__(self) -> str:
+        return f"{pointer(self.path) or 'the state'}: {self.problem}"
+
+
+def first_error(value: JSON, node: Node, nodes: Nodes, path: Path = ()) -> Misfit | None:
+    """The first thing that is wrong with a value; None when it is valid."""
     errors = []
     for option in nodes.alternatives(node):
         error = _option_error(value, option, nodes, path)
@@ -33,16 +45,16 @@ def first_error(value: JSON, node: Node, nodes: Nodes, path: Path = ()) -> str |
     return (fitting or [error for _, error in errors])[0]
 
 
-def _option_error(value: JSON, node: Node, nodes: Nodes, path: Path) -> str | None:
+def _option_error(value: JSON, node: Node, nodes: Nodes, path: Path) -> Misfit | None:
     if not nodes.accepts(node, value):
-        return f"{pointer(path)} must be of type {node.get('type')}, not {json_type(value)}"
+        return Misfit(path, f"must be of type {type_of(node)}, not {json_type(value)}")
     if "const" in node and not same(value, node["const"]):
-        return f"{pointer(path)} must be {node['const']!r}"
+        return Misfit(path, f"must be {node['const']!r}")
     if "enum" in node and not any(same(value, choice) for choice in node["enum"]):
-        return f"{pointer(path)} must be one of {node['enum']!r}"
+        return Misfit(path, f"must be one of {node['enum']!r}")
     for keyword, limit in LIMITS.items():
         if keyword in node and not limit(value, node[keyword]):
-            return f"{pointer(path)} breaks {keyword} = {node[keyword]!r}"
+            return Misfit(path, f"breaks {keyword} = {node[keyword]!r}")
     if isinstance(value, dict):
         return _object_error(value, node, nodes, path)
     if isinstance(value, list) and "items" in node:
@@ -56,10 +68,10 @@ def _option_error(value: JSON, node: Node, nodes: Nodes, path: Path) -> str | No
     return None
 
 
-def _object_error(value: Mapping[str, JSON], node: Node, nodes: Nodes, path: Path) -> str | None:
+def _object_error(value: Mapping[str, JSON], node: Node, nodes: Nodes, path: Path) -> Misfit | None:
     for key in node.get("required", ()):
         if key not in value:
-            return f"{pointer((*path, key))} is missing"
+            return Misfit((*path, key), "is missing")
     properties = node.get("properties", {})
     extra = node.get("additionalProperties", True)
     plain = nodes.plain_types(extra) if isinstance(extra, Mapping) else frozenset()
@@ -70,7 +82,7 @@ def _object_error(value: Mapping[str, JSON], node: Node, nodes: Nodes, path: Pat
         if key in properties:
             error = first_error(item, properties[key], nodes, place)
         elif extra is False:
-            return f"{pointer(place)} is not a field of the state"
+            return Misfit(place, "is not a field of the state")
         else:
             error = first_error(item, extra, nodes, place) if isinstance(extra, Mapping) else None
         if error is not None:

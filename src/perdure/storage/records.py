@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import astuple, dataclass
+from json import dumps, loads
 from typing import TypeAlias, get_args
 
-from perdure.core.errors import ModelError
-from perdure.core.model import CallCharge, Outcome, request_options
-from perdure.core.session import Interaction, PastSession, Session, SessionRecord
-from perdure.core.types import JSON, EvaluationOutcome, Message, Observation, Role, SessionStatus
-from perdure.storage.journal import CallEvent, decode_outcome, encode_outcome
+from perdure.core.model import Outcome
+from perdure.core.outcome_json import decode_outcome, encode_outcome
+from perdure.core.recording import Call, FinishedTask
+from perdure.core.request_digest import request_options
+from perdure.core.session import Interaction, PastSession, SessionRecord
+from perdure.core.types import (
+    JSON,
+    Draw,
+    EvaluationOutcome,
+    Message,
+    Observation,
+    Role,
+    SessionStatus,
+    decode_parts,
+)
+from perdure.storage.call_lines import shared_prefix
+from perdure.storage.ledger import LedgerRow
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 Put = Callable[[str, str | None], str]
 Get = Callable[[str], str]
@@ -23,20 +37,22 @@ class RecordedCall:
     """One model call of a finished session, with its exact prompt."""
 
     caller: str
+    number: int
+    """Which of its caller's calls of this session, from 0."""
     model: str
     digest: str
     messages: tuple[Message, ...]
     options: str
     """Schema, tools, sampling: canonical JSON."""
     outcome: Outcome
+    draw: Draw = Draw()  # noqa: RUF009 - frozen
 
 
-def encode_session(
-    session: Session, calls: Iterable[CallEvent], deltas: Mapping[str, JSON], put: Put
-) -> dict[str, JSON]:
+def encode_session(task: FinishedTask, put: Put) -> dict[str, JSON]:
     """The committed record: deterministic, without clock times or token counts (those go to the ledger)."""
+    session = task.session
     result = session.record()
-    return {
+    record: dict[str, JSON] = {
         "v": SCHEMA_VERSION,
         "index": session.index,
         "task": result.task_id,
@@ -47,14 +63,20 @@ def encode_session(
         "detail": dict(result.detail),
         "finish_reason": result.finish_reason,
         "turns": result.turns,
+        "malformed": result.malformed,
+        "fallbacks": result.fallbacks,
+        "notes": [[after, put(text, None)] for after, text in session.notes],
         "goal": put(session.goal, None),
         "experience": [put(text, None) for text in session.experience],
         "history": _encode_messages(session.history, put),
         "interactions": [_encode_interaction(item, put) for item in session.interactions],
-        "calls": list(_encode_calls(calls, put)),
+        "calls": list(_encode_calls(task.calls, put)),
         "trace": session.trace,
-        "callbacks": dict(deltas),
+        "callbacks": dict(task.deltas),
     }
+    if task.history_items is not None:
+        record["history_items"] = _encode_messages(task.history_items, put)
+    return record
 
 
 _Kind: TypeAlias = type | tuple[type, ...]
@@ -68,6 +90,9 @@ _SESSION: Mapping[str, _Kind] = {
     "detail": dict,
     "finish_reason": str,
     "turns": int,
+    "malformed": int,
+    "fallbacks": int,
+    "notes": list,
     "goal": str,
     "experience": list,
     "history": list,
@@ -75,13 +100,7 @@ _SESSION: Mapping[str, _Kind] = {
     "calls": list,
     "trace": object,
     "callbacks": dict,
-}
-_LEDGER: Mapping[str, _Kind] = {
-    "index": int,
-    "seconds": (int, float),
-    "restarts": int,
-    "divergences": int,
-    "calls": list,
+    "blobs": int,
 }
 _INTERACTION: Mapping[str, _Kind] = {
     "accepted": bool,
@@ -89,22 +108,11 @@ _INTERACTION: Mapping[str, _Kind] = {
     "reason": str,
     "reward": (int, float),
 }
-_CHARGE: tuple[_Kind, ...] = (str, str, str, int, int, int, int, (int, float))
 
 
 def check_session(record: Mapping[str, JSON]) -> None:
     """Raise ValueError for a line of `sessions.jsonl` that lacks a key or holds a value of another type."""
     _check(record, _SESSION)
-
-
-def check_ledger(line: Mapping[str, JSON]) -> None:
-    """Raise ValueError for a line of `ledger.jsonl` that lacks a key or holds a value of another type."""
-    _check(line, _LEDGER)
-    for row in line["calls"]:
-        if not (isinstance(row, list) and len(row) == len(_CHARGE)):
-            raise ValueError(f"a row of 'calls' is {row!r:.80}")
-        if not all(isinstance(value, kind) for value, kind in zip(row, _CHARGE, strict=True)):
-            raise ValueError(f"a row of 'calls' is {row!r:.80}")
 
 
 def _check(fields: Mapping[str, JSON], kinds: Mapping[str, _Kind]) -> None:
@@ -127,6 +135,8 @@ def decode_slim(record: Mapping[str, JSON]) -> SessionRecord:
         finish_reason=record["finish_reason"],
         interactions=len(record["interactions"]),
         turns=record["turns"],
+        malformed=record["malformed"],
+        fallbacks=record["fallbacks"],
     )
 
 
@@ -143,69 +153,63 @@ def decode_past(record: Mapping[str, JSON], get: Get) -> PastSession:
 
 
 def decode_calls(
-    record: Mapping[str, JSON], get: Get, charges: Sequence[Sequence[JSON]] = ()
+    record: Mapping[str, JSON], get: Get, charges: Iterable[LedgerRow] = ()
 ) -> Iterator[RecordedCall]:
     """Every model call of a session, in order, with the exact prompts.
 
-    `charges` are the session's ledger rows; they give each completion its usage. A task that started again
-    has rows of calls that it did not keep: then usage stays 0.
+    `charges` are the rows of the ledger that count; they give each completion its usage. It stays 0 for a
+    call whose row is lost.
     """
     previous: dict[str, tuple[Message, ...]] = {}
-    asked = [(call["caller"], call["model"]) for call in record["calls"]]
-    aligned = [(row[0], row[1]) for row in charges] == asked
-    for number, call in enumerate(record["calls"]):
-        kept = previous.get(call["caller"], ())[: call["same"]]
+    numbers: Counter[str] = Counter()
+    rows = {(row.caller, row.number): row for row in charges}
+    for call in record["calls"]:
+        caller = call["caller"]
+        kept = previous.get(caller, ())[: call["same"]]
         messages = (*kept, *_decode_messages(call["new"], get))
-        previous[call["caller"]] = messages
+        previous[caller] = messages
         outcome = dict(call["outcome"])
-        if "text" in outcome:
-            outcome["text"] = get(outcome["text"])
-            outcome["usage"] = list(charges[number][3:7]) if aligned else []
+        if "error" not in outcome:
+            if "parts" in outcome:
+                outcome["parts"] = loads(get(outcome["parts"]))
+            else:
+                outcome["text"] = get(outcome["text"])
+            row = rows.get((caller, numbers[caller]))
+            usage = [row.prompt, row.completion, row.cached, row.reasoning] if row is not None else []
+            outcome["usage"] = usage
         yield RecordedCall(
-            call["caller"],
+            caller,
+            numbers[caller],
             call["model"],
             call["request"],
             messages,
             get(call["options"]),
             decode_outcome(outcome),
+            Draw(*call["draw"]),
         )
+        numbers[caller] += 1
 
 
-def encode_ledger(
-    session: Session, charges: Iterable[CallCharge], *, seconds: float, restarts: int, divergences: int
-) -> dict[str, JSON]:
-    """Tokens and seconds of one task: what differs between two runs of the same thing."""
-    return {
-        "v": SCHEMA_VERSION,
-        "index": session.index,
-        "task": session.task_id,
-        "sample": session.sample,
-        "seconds": round(seconds, 4),
-        "restarts": restarts,
-        "divergences": divergences,
-        "calls": [
-            [
-                charge.caller,
-                charge.model,
-                charge.source,
-                charge.usage.prompt_tokens,
-                charge.usage.completion_tokens,
-                charge.usage.cached_tokens,
-                charge.usage.reasoning_tokens,
-                round(charge.seconds, 4),
-            ]
-            for charge in charges
-        ],
-    }
+def decode_history_items(record: Mapping[str, JSON], get: Get) -> tuple[Message, ...] | None:
+    """What the history factory holds after this session; None where it was not edited in it."""
+    items = record.get("history_items")
+    return None if items is None else _decode_messages(items, get)
 
 
 def _encode_messages(messages: Iterable[Message], put: Put) -> list[list[str]]:
-    return [[message.role, put(message.text, message.digest)] for message in messages]
+    """Role and address of each; a third word says that what stands there are parts in JSON."""
+    return [
+        [message.role, put(message.content, message.digest), *(() if message.is_text else ("parts",))]
+        for message in messages
+    ]
 
 
 def _decode_messages(items: Iterable[list[str]], get: Get) -> tuple[Message, ...]:
     roles: dict[str, Role] = {role: role for role in get_args(Role)}
-    return tuple(Message(roles[role], get(digest)) for role, digest in items)
+    return tuple(
+        Message(roles[role], decode_parts(loads(get(digest))) if parts else get(digest))
+        for role, digest, *parts in items
+    )
 
 
 def _encode_interaction(item: Interaction, put: Put) -> dict[str, JSON]:
@@ -236,19 +240,19 @@ def _decode_interaction(item: Mapping[str, JSON], get: Get) -> Interaction:
     )
 
 
-def _encode_calls(calls: Iterable[CallEvent], put: Put) -> Iterator[dict[str, JSON]]:
+def _encode_calls(calls: Iterable[Call], put: Put) -> Iterator[dict[str, JSON]]:
     """Each prompt as what it shares with the same caller's previous one, and what is new: O(T) in all."""
     previous: dict[str, tuple[Message, ...]] = {}
     for call in calls:
-        if call.request is None:
-            raise ValueError(f"a call of {call.caller!r} was committed without its request")
         messages = call.request.messages
-        same = _shared_prefix(previous.get(call.caller, ()), messages)
+        same = shared_prefix(previous.get(call.caller, ()), messages)
         previous[call.caller] = messages
         outcome = encode_outcome(call.outcome)
         outcome.pop("usage", None)
-        if not isinstance(call.outcome, ModelError):
-            outcome["text"] = put(call.outcome.text, None)
+        if "parts" in outcome:
+            outcome["parts"] = put(dumps(outcome["parts"], separators=(",", ":")), None)
+        elif "text" in outcome:
+            outcome["text"] = put(outcome["text"], None)
         yield {
             "caller": call.caller,
             "model": call.model,
@@ -256,12 +260,6 @@ def _encode_calls(calls: Iterable[CallEvent], put: Put) -> Iterator[dict[str, JS
             "same": same,
             "new": _encode_messages(messages[same:], put),
             "options": put(request_options(call.request), None),
+            "draw": list(astuple(call.request.draw)),
             "outcome": outcome,
         }
-
-
-def _shared_prefix(old: tuple[Message, ...], new: tuple[Message, ...]) -> int:
-    for i, (a, b) in enumerate(zip(old, new, strict=False)):
-        if a is not b and a != b:
-            return i
-    return min(len(old), len(new))

@@ -1,319 +1,177 @@
-"""The run folder: one append a task is the commit; snapshots bound what a restore must read.
+"""The writing side of a run folder: finished tasks become durable together, in one order.
 
-sessions.jsonl   one line a task: the session and every callback's delta; fsynced, this is the commit
-journal.jsonl    calls and observations of the task under way
-blobs/           message texts, stored once
-snapshots/       full callback state every `snapshot_every` tasks
-ledger.jsonl     tokens and seconds: everything that differs between two runs of the same thing
+blobs/           message texts, stored once             written and synced first
+ledger.jsonl     tokens and seconds of every call       second
+sessions.jsonl   one line a task; its append, synced, is the commit
+index.jsonl      where those lines start; rebuilt where it is wrong
+snapshots/       the full state every `snapshot_every` tasks, after the commit
+calls/           call logs of the tasks under way; one is deleted when its task is committed
 metrics.json     written when the run is through
 """
 
 from __future__ import annotations
 
-import json
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
-from functools import lru_cache
-from itertools import islice
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import overload
+from threading import Lock
 
-from perdure.core.errors import RunFolderError
-from perdure.core.model import CallCharge
-from perdure.core.recording import CommittedSessions
-from perdure.core.session import PastSession, Session, SessionRecord
-from perdure.core.types import JSON
-from perdure.storage.blobs import BlobReader, BlobWriter
+from perdure.core.recording import FinishedTask
+from perdure.core.types import JSON, Trial
+from perdure.storage.blobs import BlobWriter
+from perdure.storage.call_log import CallLog, OnDivergence
 from perdure.storage.files import (
     AppendLog,
-    FolderLock,
-    is_sealed,
+    line_at,
     line_offsets,
-    parse_object,
-    reading,
+    make_folder,
+    remove,
     replace_atomically,
     seal,
+    storage_errors,
+    sync_folder,
 )
-from perdure.storage.journal import Journal
-from perdure.storage.records import (
-    SCHEMA_VERSION,
-    RecordedCall,
-    check_ledger,
-    check_session,
-    decode_calls,
-    decode_past,
-    decode_slim,
-    encode_ledger,
-    encode_session,
-)
-
-__all__ = ["Journal", "RunReader", "RunStore", "Snapshots"]
-
-
-class RunReader(CommittedSessions):
-    """Finished sessions of a run folder, read when indexed: nothing but offsets stays in memory."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._path = folder / "sessions.jsonl"
-        self._offsets = _committed_lines(self._path)
-        self._blobs = BlobReader(folder / "blobs")
-        self._ledger = _Ledger(folder / "ledger.jsonl")
-        self._past = lru_cache(maxsize=64)(self._read_past)
-
-    def __len__(self) -> int:
-        return len(self._offsets)
-
-    @overload
-    def __getitem__(self, index: int) -> PastSession: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[PastSession]: ...
-    def __getitem__(self, index: int | slice) -> PastSession | Sequence[PastSession]:
-        if isinstance(index, slice):
-            return [self._past(i) for i in range(*index.indices(len(self)))]
-        if not -len(self) <= index < len(self):
-            raise IndexError(index)
-        return self._past(index % len(self))
-
-    def line(self, index: int) -> dict[str, JSON]:
-        """One committed line as it is, its seal aside. Raises RunFolderError for a damaged one."""
-        index = range(len(self))[index]
-        text = _line_at(self._path, self._offsets[index])
-        with self._blamed(index):
-            sealed = is_sealed(text)
-            line = parse_object(text)
-            _refuse_newer(line, self._path)
-            if not sealed:
-                raise ValueError("it is not what was written: its crc differs")
-            del line["crc"]
-            check_session(line)
-            if line["index"] != index:
-                raise ValueError(f"it holds session {line['index']} instead of {index}")
-        return line
-
-    def lines(self, start: int = 0) -> Iterator[dict[str, JSON]]:
-        """Committed lines from `start` on."""
-        return (self.line(index) for index in range(start, len(self)))
-
-    def records(self) -> Iterator[SessionRecord]:
-        """Slim results, in order; no texts are read."""
-        for index, line in enumerate(self.lines()):
-            with self._blamed(index):
-                record = decode_slim(line)
-            yield record
-
-    def calls(self, index: int) -> Iterator[RecordedCall]:
-        """The model calls of one session, with exact prompts and the usage that the ledger tells."""
-        line = self.line(index)
-        with self._blamed(index):
-            yield from decode_calls(line, self._blobs.get, self._ledger.charges(line["index"]))
-
-    def ledger(self) -> Iterator[dict[str, JSON]]:
-        """Token and time lines of the committed sessions; one that cannot be read is lost: passed over."""
-        return (line for line in self._ledger.lines() if line["index"] < len(self))
-
-    def _read_past(self, index: int) -> PastSession:
-        line = self.line(index)
-        with self._blamed(index):
-            return decode_past(line, self._blobs.get)
-
-    def _committed(self, offset: int) -> None:
-        self._offsets.append(offset)
-
-    @contextmanager
-    def _blamed(self, index: int) -> Iterator[None]:
-        """What cannot be decoded is damage of this line, and is told in one line."""
-        try:
-            yield
-        except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
-            what = f"it has no key {error}" if isinstance(error, KeyError) else error
-            raise RunFolderError(f"line {index + 1} of {str(self._path)!r} is damaged: {what}") from error
-
-
-class _Ledger:
-    """Lines of tokens and times. They are no commits and are not synced: one that cannot be read is lost."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._places: dict[int, int] = {}
-        self._scanned = 0
-
-    def lines(self) -> Iterator[dict[str, JSON]]:
-        """Every line that can be read."""
-        return (line for text in self._texts(0) if (line := _ledger_line(text)) is not None)
-
-    def charges(self, index: int) -> list[list[JSON]]:
-        """The rows of one session; none where its line is lost."""
-        if index not in self._places:
-            for text in self._texts(self._scanned):
-                if (found := _ledger_line(text)) is not None:
-                    self._places[found["index"]] = self._scanned
-                self._scanned += len(text)
-        if index not in self._places:
-            return []
-        line = _ledger_line(_line_at(self._path, self._places[index]))
-        return list(line["calls"]) if line is not None else []
-
-    def _texts(self, start: int) -> Iterator[bytes]:
-        """The complete lines from a byte offset on."""
-        if not self._path.exists():
-            return
-        with reading(self._path) as file:
-            file.seek(start)
-            yield from (text for text in file if text.endswith(b"\n"))
-
-
-def _ledger_line(text: bytes) -> dict[str, JSON] | None:
-    try:
-        line = parse_object(text)
-        check_ledger(line)
-    except ValueError:
-        return None
-    return line
-
-
-def _line_at(path: Path, offset: int) -> bytes:
-    with reading(path) as file:
-        file.seek(offset)
-        return file.readline()
-
-
-def _committed_lines(path: Path) -> array[int]:
-    """Offsets of the complete lines; a damaged last one is none: the machine died while it was written.
-
-    A line of a newer version is nobody's damage. Raises RunFolderError for it.
-    """
-    offsets = array("Q", line_offsets(path))
-    if offsets and not is_sealed(last := _line_at(path, offsets[-1])):
-        with suppress(ValueError):
-            _refuse_newer(parse_object(last), path)
-        offsets.pop()
-    return offsets
-
-
-def _refuse_newer(line: Mapping[str, JSON], path: Path) -> None:
-    if isinstance(line.get("v"), int) and line["v"] > SCHEMA_VERSION:
-        raise RunFolderError(f"{str(path)!r} has schema {line['v']}, this version reads {SCHEMA_VERSION}")
-
-
-class Snapshots:
-    """Full callback states, one file each, replaced atomically; the newest two are kept."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        for torn in folder.glob(".*.tmp"):
-            torn.unlink(missing_ok=True)
-
-    def write(self, tasks: int, states: Mapping[str, JSON]) -> None:
-        """Keep the state after `tasks` committed tasks. Raises StorageError."""
-        body = {"v": SCHEMA_VERSION, "tasks": tasks, "callbacks": states}
-        replace_atomically(self._folder / f"{tasks:08d}.json", seal(body))
-        for old in sorted(self._folder.glob("*.json"))[:-2]:
-            old.unlink(missing_ok=True)
-
-    def newest(self, tasks: int) -> tuple[int, dict[str, JSON]]:
-        """The last readable state that is not ahead of `tasks` commits: (its task count, states)."""
-        for path in sorted(self._folder.glob("*.json"), reverse=True):
-            try:
-                text = path.read_bytes()
-                body = parse_object(text) if is_sealed(text) else {}
-            except (OSError, ValueError):
-                continue
-            match body:
-                case {"tasks": int(done), "callbacks": dict(states)} if 0 < done <= tasks:
-                    return done, states
-            # A damaged one is passed over: an older one and the deltas after it say the same.
-        return 0, {}
+from perdure.storage.ledger import ledger_line, read_ledger_line
+from perdure.storage.records import SCHEMA_VERSION, encode_session
+from perdure.storage.run_reader import CALLS_FOLDER, METRICS_FILE, RunReader
+from perdure.storage.session_index import INDEX_FILE, SESSIONS_FILE
+from perdure.storage.snapshots import Snapshot, Snapshots
 
 
 class RunStore:
-    """The writing side of a run folder, held by one process."""
+    """The writing side of a run folder; whoever makes it holds the folder's lock. Threads may share it."""
 
-    def __init__(self, folder: Path, *, snapshot_every: int = 50, fsync: bool = True) -> None:
+    def __init__(
+        self, folder: Path, *, identity: str = "", snapshot_every: int = 50, fsync: bool = True
+    ) -> None:
         self.folder = folder
+        self._identity = identity
         self._snapshot_every = snapshot_every
         self._fsync = fsync
+        self._lock = Lock()
         with ExitStack() as opened:
-            lock = FolderLock(folder)
-            opened.callback(lock.release)
-            self._sessions = AppendLog(folder / "sessions.jsonl")
+            with storage_errors(folder):
+                make_folder(folder, sync=fsync)
+            self.past = RunReader(folder)
+            """Finished sessions, lazy and read-only."""
+            self._sessions = AppendLog(folder / SESSIONS_FILE, named=True)
             opened.callback(self._sessions.close)
-            self._drop_damaged_tail()
-            self._ledger = AppendLog(folder / "ledger.jsonl")
+            self._ledger = AppendLog(folder / "ledger.jsonl", named=True)
             opened.callback(self._ledger.close)
             self._blobs = BlobWriter(folder / "blobs")
             opened.callback(self._blobs.close)
-            self._snapshots = Snapshots(folder / "snapshots")
-            self.past = RunReader(folder)
-            """Finished sessions, lazy and read-only."""
-            self._drop_uncommitted_ledger()
+            self._index = AppendLog(folder / INDEX_FILE, named=True)
+            opened.callback(self._index.close)
+            self._snapshots = Snapshots(folder / "snapshots", sync=fsync)
+            self._drop_uncommitted()
+            if fsync:
+                self._sync_what_was_left()
             # Only now is it this object's to close: a folder that cannot be opened stays free.
             self._opened = opened.pop_all()
 
-    def callback_state(self) -> tuple[dict[str, JSON], list[dict[str, JSON]]]:
-        """The newest snapshot and the deltas committed after it."""
-        tasks, states = self._snapshots.newest(len(self.past))
-        return states, [line["callbacks"] for line in self.past.lines(tasks)]
-
-    def commit(
+    def log(
         self,
-        session: Session,
-        journal: Journal,
-        deltas: Mapping[str, JSON],
-        charges: Iterable[CallCharge],
-    ) -> None:
-        """Make one finished session durable: texts, then tokens, then the append that is the commit."""
-        record = encode_session(session, journal.calls, deltas, self._blobs.put)
-        self._blobs.flush(sync=self._fsync)
-        ledger_end = self._ledger.end
-        ledger = encode_ledger(
-            session,
-            charges,
-            seconds=journal.seconds,
-            restarts=journal.restarts,
-            divergences=journal.divergences,
-        )
-        self._ledger.append(json.dumps(ledger, separators=(",", ":")))
-        try:
-            offset = self._sessions.append(seal(record), sync=self._fsync)
-        except BaseException:
-            self._ledger.truncate(ledger_end)
-            raise
-        self.past._committed(offset)
-        journal.end()
+        index: int,
+        trial: Trial,
+        *,
+        on_divergence: OnDivergence = "restart",
+        normalise: Callable[[str], str] = lambda text: text,
+    ) -> CallLog:
+        """The call log of the task at one place of the schedule, taken up where it was begun already."""
+        header = {
+            "index": index,
+            "task": trial.task_id,
+            "repeat": trial.repeat,
+            "identity": self._identity,
+        }
+        path = self.folder / CALLS_FOLDER / f"{index}.jsonl"
+        return CallLog(path, header, on_divergence=on_divergence, normalise=normalise)
+
+    def commit(self, tasks: Sequence[FinishedTask]) -> None:
+        """Make finished tasks durable together: texts, then charges, then the append that is the commit.
+
+        They continue the schedule, in its order. All or none are committed by this process; a crash may leave
+        the first few. Raises StorageError.
+        """
+        with self._lock:
+            blobs_end, ledger_end, sessions_end = self._blobs.end, self._ledger.end, self._sessions.end
+            try:
+                lines = [self._encode(task, place) for place, task in enumerate(tasks, len(self.past))]
+                self._blobs.flush(sync=self._fsync)
+                self._ledger.extend(map(_ledger_line, tasks), sync=self._fsync)
+                self._sessions.extend(lines, sync=self._fsync)
+            except BaseException:
+                self._sessions.truncate(sessions_end)
+                self._ledger.truncate(ledger_end)
+                self._blobs.forget()
+                self._blobs.cut(blobs_end)
+                raise
+            grown = [
+                self.past.committed.grow(task.session.task_id, task.session.sample, len(line) + 1)
+                for task, line in zip(tasks, lines, strict=True)
+            ]
+            for task in tasks:
+                remove(self.folder / CALLS_FOLDER / f"{task.session.index}.jsonl")
+            self._index.extend(map(seal, grown))
+
+    def state(self) -> tuple[Snapshot, list[dict[str, JSON]]]:
+        """The newest snapshot, its history items as they are now, and the callbacks' deltas after it."""
+        snapshot = self._snapshots.newest(len(self.past))
+        items, deltas = snapshot.history_items, []
+        for line in self.past.lines(snapshot.tasks):
+            deltas.append(line["callbacks"])
+            items = edited if (edited := self.past.history_items(line)) is not None else items
+        return Snapshot(snapshot.tasks, snapshot.callbacks, items), deltas
 
     @property
     def snapshot_due(self) -> bool:
-        """Whether a full callback state should be written now."""
+        """Whether the full state should be written now."""
         return len(self.past) % self._snapshot_every == 0
 
-    def write_snapshot(self, states: Mapping[str, JSON]) -> None:
-        """Write the full callback state beside the commits."""
-        self._snapshots.write(len(self.past), states)
+    def write_snapshot(self, snapshot: Snapshot) -> None:
+        """Write the full state beside the commits."""
+        self._snapshots.write(snapshot)
 
     def write_metrics(self, metrics: Mapping[str, JSON]) -> None:
         """Replace `metrics.json`."""
-        body = {"v": SCHEMA_VERSION, **metrics}
-        replace_atomically(self.folder / "metrics.json", json.dumps(body, indent=2) + "\n")
+        body = seal({"v": SCHEMA_VERSION, **metrics}, indent=2)
+        replace_atomically(self.folder / METRICS_FILE, body + "\n", sync=self._fsync)
 
     def close(self) -> None:
         """Close the files and let another process in. Idempotent."""
         self._opened.close()
 
-    def _drop_damaged_tail(self) -> None:
-        """A crash of the machine may leave a last line of garbage: that task is owed again."""
-        path = self.folder / "sessions.jsonl"
-        kept = len(_committed_lines(path))
-        damaged = next(islice(line_offsets(path), kept, None), None)
-        if damaged is not None:
-            self._sessions.truncate(damaged)
+    def _encode(self, task: FinishedTask, place: int) -> str:
+        if task.session.index != place:
+            raise ValueError(f"session {task.session.index} cannot be committed as number {place}")
+        record = encode_session(task, self._blobs.put)
+        record["blobs"] = self._blobs.end
+        self._blobs.trim()
+        return seal(record)
 
-    def _drop_uncommitted_ledger(self) -> None:
-        """A crash between the two appends of a commit leaves a line too many: that task is owed again."""
-        path = self.folder / "ledger.jsonl"
-        for offset in reversed(array("Q", line_offsets(path))):
-            line = _ledger_line(_line_at(path, offset))
-            if line is not None and line["index"] < len(self.past):
-                return
+    def _drop_uncommitted(self) -> None:
+        """What a crash left beyond the last commit is owed again: its call log still holds it."""
+        done = len(self.past)
+        self._sessions.truncate(self.past.committed.end)
+        self._blobs.cut(self.past.line(-1)["blobs"] if done else 0)
+        for offset in reversed(array("Q", line_offsets(self._ledger.path))):
+            line = read_ledger_line(line_at(self._ledger.path, offset))
+            if line is not None and line["index"] < done:
+                break
             self._ledger.truncate(offset)
+        self.past.committed.write(self._index)
+        for path in (self.folder / CALLS_FOLDER).glob("*.jsonl"):
+            if path.stem.isdecimal() and int(path.stem) < done:
+                remove(path)
+
+    def _sync_what_was_left(self) -> None:
+        """The files' names; and a last session that a killed process wrote, for now it is built upon."""
+        self._sessions.sync()
+        for folder in (self.folder / "blobs", self.folder, self.folder.parent):
+            sync_folder(folder)
+
+
+def _ledger_line(task: FinishedTask) -> str:
+    session = task.session
+    return seal(ledger_line(session.index, session.task_id, session.sample, task.times, task.charges))

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
-from perdure.core.agent import ContextView
 from perdure.core.errors import ConfigError
-from perdure.core.model import LanguageModel
+from perdure.core.model import ModelHandle
 from perdure.core.types import JSON, Message
 
 BudgetKind: TypeAlias = Literal["whole_prompt", "history_only"]
@@ -23,7 +22,7 @@ class Budget:
     Raises ConfigError.
     """
 
-    def __init__(self, tokens: int | None, kind: BudgetKind, model: LanguageModel | None) -> None:
+    def __init__(self, tokens: int | None, kind: BudgetKind, model: ModelHandle | None) -> None:
         if tokens is not None and tokens < 1:
             raise ConfigError(f"budget_tokens must be at least 1, not {tokens}")
         if tokens is not None and model is None:
@@ -41,8 +40,8 @@ class Budget:
     def start(self) -> None:
         """A new task: forget what was spent."""
         self._exact = True
-        self._look: tuple[int, int, int] | None = None
         self._largest = 0
+        self._noted: set[tuple[int, int]] = set()
         self._overspends: dict[int, list[int]] = {}
 
     def limit(self, fixed: Sequence[Message]) -> int:
@@ -63,23 +62,19 @@ class Budget:
         """Tokens of a text inside a message."""
         return self.count([Message("user", text)]) - self.count([Message("user", "")])
 
-    def is_first_look(self, view: ContextView, step: int) -> bool:
-        """Whether this is the first prompt of an inference: the agent's own, which is accounted for.
+    def note(self, step: int, rejected: int, tokens: int, limit: int) -> bool:
+        """Remember what the prompt of a step took after so many rejected replies; whether it was the first.
 
-        Callbacks may render other views of the same inference, to vote for instance; they leave no trace.
+        The agent renders before anybody else does: votes that show more change nothing.
         """
-        look = (view.turn, step, len(view.rejected))
-        if look == self._look:
+        if (step, rejected) in self._noted:
             return False
-        self._look = look
-        return True
-
-    def note(self, step: int, tokens: int, limit: int) -> None:
-        """Remember what the prompt of a step took; noting it again changes nothing."""
+        self._noted.add((step, rejected))
         self._largest = max(self._largest, tokens)
         if tokens > limit:
             listed = self._overspends.get(step, [step, 0, limit])
             self._overspends[step] = [step, max(tokens, listed[1]), limit]
+        return True
 
     def trace(self) -> JSON:
         """Budget, largest prompt, and overspends as [step from 1, tokens, limit]; None without a budget."""

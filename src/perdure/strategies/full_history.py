@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from perdure.core.agent import Absorbed, ContextView
 from perdure.core.environment import Opening
-from perdure.core.types import JSON, Message, Observation
+from perdure.core.types import JSON, Message, Observation, Reply
 
 
 class FullHistory:
@@ -14,20 +14,24 @@ class FullHistory:
 
     schema: Mapping[str, JSON] | None = None
 
-    def start(self, opening: Opening) -> None:
+    def start(self, opening: Opening, instructions: str) -> None:
         """Nothing to prepare: the session keeps the history."""
 
     def render(self, view: ContextView) -> Sequence[Message]:
         """Instructions and experience, every message so far, then rejected replies with their errors."""
-        prompt = [Message("system", view.text_instructions), *view.history]
+        prompt = [Message("system", view.text_instructions), *view.noted_history]
         for rejected in view.rejected:
             prompt.append(Message("agent", rejected.reply))
             prompt.append(Message("user", rejected.error))
         return prompt
 
-    def absorb(self, reply: str) -> Absorbed:
+    def read(self, reply: Reply) -> str | None:
         """The environment reads the reply itself."""
-        return Absorbed(action=reply)
+        return reply.text
+
+    def absorb(self, reply: Reply) -> Absorbed:
+        """The reply's text is the action."""
+        return Absorbed(action=reply.text)
 
     def observe(self, observation: Observation) -> None:
         """Nothing to commit."""

@@ -7,6 +7,7 @@ from importlib.metadata import version
 from typing import Any
 
 from perdure.core.errors import MissingExtra
+from perdure.core.installation import add_extras
 
 _TARGETS = (1.0, 0.8, 0.6, 0.4)
 """Shares of the room that are asked for in turn: the package counts with a tokenizer of its own."""
@@ -27,7 +28,7 @@ class LLMLinguaPackage:
         try:
             from llmlingua import PromptCompressor
         except ImportError:
-            raise MissingExtra("llmlingua", "pip install 'perdure[llmlingua]'") from None
+            raise MissingExtra("llmlingua", add_extras("llmlingua")) from None
         compressor = PromptCompressor(model_name=scoring_model, device_map=device)
         return cls(compressor, f"LLMLingua {version('llmlingua')}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from perdure.core.errors import ConfigError, ModelError
-from perdure.core.model import LanguageModel
+from perdure.core.model import ModelHandle
 from perdure.core.types import Completion, Message, Request, Sampling
 
 _ALTERNATIVES = 20
@@ -25,7 +25,7 @@ class LogprobScorer:
 
     label = "model"
 
-    def __init__(self, model: LanguageModel | None) -> None:
+    def __init__(self, model: ModelHandle | None) -> None:
         if model is None:
             raise ConfigError("scorer = 'model': a model is needed; give one as model")
         self._model = model

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from perdure.core.agent import Absorbed, ContextView
 from perdure.core.environment import Opening
-from perdure.core.model import LanguageModel
-from perdure.core.types import JSON, Message, Observation
+from perdure.core.model import ModelHandle
+from perdure.core.session import shown
+from perdure.core.types import JSON, Message, Observation, Reply
 from perdure.strategies.running_summary import SUMMARY_HEADING, RunningSummary
 from perdure.strategies.window import windowed
 
@@ -23,26 +24,28 @@ class Memory:
 
     schema: Mapping[str, JSON] | None = None
 
-    def __init__(self, *, model: LanguageModel | None = None, window: int = 3, period: int = 1) -> None:
+    def __init__(self, *, model: ModelHandle | None = None, window: int = 3, period: int = 1) -> None:
         self._summary = RunningSummary(model, window=window, period=period)
         self._instructions = ""
 
-    def start(self, opening: Opening) -> None:
+    def start(self, opening: Opening, instructions: str) -> None:
         """Nothing to remember yet."""
         self._summary.start(opening)
-        self._instructions = ""
+        self._instructions = instructions
 
     def render(self, view: ContextView) -> Sequence[Message]:
         """The summary stands where the turns it replaces stood."""
-        # Only the summariser reads this, and only what is the same in every view of a task.
-        self._instructions = view.instructions
         note = SUMMARY_HEADING + self._summary.text if self._summary.text else ""
         return windowed(view, played=self._summary.played, shown=self._summary.unsummarised, note=note)
 
-    def absorb(self, reply: str) -> Absorbed:
+    def read(self, reply: Reply) -> str | None:
         """The environment reads the reply itself."""
-        self._summary.absorb(reply)
-        return Absorbed(action=reply)
+        return reply.text
+
+    def absorb(self, reply: Reply) -> Absorbed:
+        """The reply's text is the action."""
+        self._summary.absorb(shown(reply))
+        return Absorbed(action=reply.text)
 
     def observe(self, observation: Observation) -> None:
         """Summarise what left the window."""

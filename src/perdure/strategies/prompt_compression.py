@@ -8,8 +8,9 @@ from typing import Literal, TypeAlias
 from perdure.core.agent import Absorbed, ContextView
 from perdure.core.environment import Opening
 from perdure.core.errors import ConfigError
-from perdure.core.model import LanguageModel
-from perdure.core.types import JSON, Message, Observation
+from perdure.core.model import ModelHandle
+from perdure.core.session import shown
+from perdure.core.types import JSON, Message, Observation, Reply
 from perdure.strategies.budget import Budget, BudgetKind
 from perdure.strategies.llmlingua_package import LLMLinguaPackage
 from perdure.strategies.logprob_scorer import LogprobScorer
@@ -50,7 +51,7 @@ class PromptCompression:
         coarse: float = 2.0,
         llmlingua_model: str | None = None,
         llmlingua_device: str = "cpu",
-        model: LanguageModel | None = None,
+        model: ModelHandle | None = None,
     ) -> None:
         if not coarse >= 1:
             raise ConfigError(f"coarse must be at least 1, not {coarse}")
@@ -67,7 +68,7 @@ class PromptCompression:
         self._scorer: Scorer = LogprobScorer(model) if scorer == "model" else NGramScorer()
         self._begin("")
 
-    def start(self, opening: Opening) -> None:
+    def start(self, opening: Opening, instructions: str) -> None:
         """No turn was played yet."""
         self._budget.start()
         self._begin(opening.observation.text)
@@ -76,23 +77,24 @@ class PromptCompression:
         """The whole history, or what is left of it."""
         fixed = self._prompt(view, "")
         limit = self._budget.limit(fixed)
-        misses = self._package.misses if self._package is not None else 0
         prompt = windowed(view, played=len(self._turns), shown=len(self._turns))
-        is_compressed = self._budget.count(prompt) > limit
-        if is_compressed:
+        compress = self._budget.count(prompt) > limit
+        if compress:
             prompt = self._prompt(view, self._compressed(view, fixed, limit))
         step = len(self._turns) + 1
-        if self._budget.is_first_look(view, step):
-            self._compressions.update([step] if is_compressed else [])
-            self._budget.note(step, self._budget.count(prompt), limit)
-        elif self._package is not None:
-            self._package.misses = misses
+        first = self._budget.note(step, len(view.rejected), self._budget.count(prompt), limit)
+        if first and compress:
+            self._compressions.add(step)
         return prompt
 
-    def absorb(self, reply: str) -> Absorbed:
+    def read(self, reply: Reply) -> str | None:
         """The environment reads the reply itself."""
-        self._reply = reply
-        return Absorbed(action=reply)
+        return reply.text
+
+    def absorb(self, reply: Reply) -> Absorbed:
+        """The reply's text is the action."""
+        self._reply = shown(reply)
+        return Absorbed(action=reply.text)
 
     def observe(self, observation: Observation) -> None:
         """Score the turn that is over: it will be shown again and again."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from perdure.core.environment import Opening
 from perdure.core.errors import ConfigError, ModelError
-from perdure.core.model import LanguageModel
+from perdure.core.model import ModelHandle
 from perdure.core.types import JSON, Message, Observation, Request, Sampling
 from perdure.strategies.summary_prompt import Turn, summary_request
 
@@ -29,7 +29,7 @@ class RunningSummary:
     _goal: str
     _latest: str
 
-    def __init__(self, model: LanguageModel | None, *, window: int, period: int) -> None:
+    def __init__(self, model: ModelHandle | None, *, window: int, period: int) -> None:
         if model is None:
             raise ConfigError("model: missing; a model must write the summaries")
         if window < 0:

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from perdure.core.agent import Absorbed, ContextView
 from perdure.core.environment import Opening
 from perdure.core.errors import ConfigError
-from perdure.core.model import LanguageModel
-from perdure.core.types import JSON, Message, Observation
+from perdure.core.model import ModelHandle
+from perdure.core.types import JSON, Message, Observation, Reply
 from perdure.strategies.budget import Budget, BudgetKind
 from perdure.strategies.window import largest_fitting, windowed
 
@@ -30,7 +30,7 @@ class SlidingWindow:
         turns: int | None = None,
         budget_tokens: int | None = None,
         budget: BudgetKind = "whole_prompt",
-        model: LanguageModel | None = None,
+        model: ModelHandle | None = None,
     ) -> None:
         if turns is None and budget_tokens is None:
             raise ConfigError("sliding_window: give turns, budget_tokens or both")
@@ -40,7 +40,7 @@ class SlidingWindow:
         self._budget = Budget(budget_tokens, budget, model)
         self._played = 0
 
-    def start(self, opening: Opening) -> None:
+    def start(self, opening: Opening, instructions: str) -> None:
         """No turn was played yet."""
         self._played = 0
         self._budget.start()
@@ -53,13 +53,16 @@ class SlidingWindow:
         limit = self._budget.limit(self._window(view, 0))
         shown = largest_fitting(most, lambda turns: self._budget.count(self._window(view, turns)) <= limit)
         prompt = self._window(view, shown)
-        if self._budget.is_first_look(view, self._played + 1):
-            self._budget.note(self._played + 1, self._budget.count(prompt), limit)
+        self._budget.note(self._played + 1, len(view.rejected), self._budget.count(prompt), limit)
         return prompt
 
-    def absorb(self, reply: str) -> Absorbed:
+    def read(self, reply: Reply) -> str | None:
         """The environment reads the reply itself."""
-        return Absorbed(action=reply)
+        return reply.text
+
+    def absorb(self, reply: Reply) -> Absorbed:
+        """The reply's text is the action."""
+        return Absorbed(action=reply.text)
 
     def observe(self, observation: Observation) -> None:
         """Another turn was played."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from perdure.core.agent import Absorbed, ContextView
 from perdure.core.environment import Opening
-from perdure.core.types import JSON, Message, Observation
+from perdure.core.parameters import FromFile
+from perdure.core.types import JSON, Message, Observation, Reply
 from perdure.state.contract import describe_fields
 from perdure.state.schema import StateSchema
 from perdure.strategies.state_update import MARK, BadUpdate, MergeMode, merged, split_update
@@ -53,7 +53,7 @@ class Stateful:
     def __init__(
         self,
         *,
-        state_schema: Path | Any = None,
+        state_schema: Annotated[Any, FromFile] = None,
         merge: MergeMode = "last_value",
         commit: Literal["on_accept", "paper"] = "on_accept",
         state_position: StatePosition = "first",
@@ -67,27 +67,34 @@ class Stateful:
         self._position = state_position
         self._begin()
 
-    def start(self, opening: Opening) -> None:
+    def start(self, opening: Opening, instructions: str) -> None:
         """The initial state."""
         self._begin()
 
     def render(self, view: ContextView) -> Sequence[Message]:
         """The state stands above the history, or above the latest observation."""
         state = f"State:\n```json\n{json.dumps(self._state, indent=2, ensure_ascii=False)}\n```\n\n"
-        history = list(view.history)
+        history = list(view.noted_history)
         place = 0 if self._position == "first" else len(history) - 1
         history[place] = Message(history[place].role, state + history[place].text)
         constant = [view.instructions, view.reply_form, self._contract, *view.experience]
         system = Message("system", "\n\n".join(part for part in constant if part))
         return [system, *history, *rejections(view.rejected)]
 
-    def absorb(self, reply: str) -> Absorbed:
+    def read(self, reply: Reply) -> str | None:
+        """The reply without its update."""
+        try:
+            return split_update(reply.text)[0]
+        except BadUpdate:
+            return reply.text
+
+    def absorb(self, reply: Reply) -> Absorbed:
         """Split the update off; the rest is for the environment to read."""
         self._pending, self._bad = {}, ""
         try:
-            action, self._pending = split_update(reply)
+            action, self._pending = split_update(reply.text)
         except BadUpdate as error:
-            action, self._bad = reply, str(error)
+            action, self._bad = reply.text, str(error)
         return Absorbed(action=action)
 
     def observe(self, observation: Observation) -> None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from perdure.core.agent import Absorbed, ContextView
 from perdure.core.environment import Opening
-from perdure.core.errors import ConfigError
-from perdure.core.types import JSON, Message, Observation
+from perdure.core.parameters import FromFile
+from perdure.core.types import JSON, Message, Observation, Reply
 from perdure.state.action import TextActions
 from perdure.state.guards import Guards
 from perdure.state.patch import PatchLimits, PatchMode
@@ -25,9 +24,7 @@ class StructuredState:
     `state_schema`: a JSON Schema, `"file.py:Name"` of one or of a pydantic model; by default the
     environment's own, else one field of notes. `patch_mode`: `merge`, `ops` or `rewrite`. `commit`:
     `on_accept` (the state changes if the environment accepted the action) or `paper` (it changes whatever
-    happens to the action). `retries`: how often an unusable reply is asked for again; after them nothing is
-    committed and `fallback_action` is taken, by default the environment's action that does nothing, else
-    the empty one. `constrained`: send the JSON Schema of a reply to models that can be held to one.
+    happens to the action). `constrained`: send the JSON Schema of a reply to models that can be held to one.
     `action_pattern`: a regular expression for whole actions, or the list of all of them; by default the
     environment's own. `action_form`: how one action is written, as the prompt says it; by default the
     environment's own words. `max_deletions`, `named_deletions`, `max_shrink`: what one patch may lose, see
@@ -38,15 +35,14 @@ class StructuredState:
     """
 
     schema: Mapping[str, JSON] | None
+    _step: int
 
     def __init__(
         self,
         *,
-        state_schema: Path | Any = None,
+        state_schema: Annotated[Any, FromFile] = None,
         patch_mode: PatchMode = "merge",
         commit: CommitMode = "on_accept",
-        retries: int = 2,
-        fallback_action: str | None = None,
         constrained: bool = True,
         action_pattern: str | list[str] | None = None,
         action_form: str = "",
@@ -55,11 +51,7 @@ class StructuredState:
         max_shrink: float = 0.5,
         max_state_chars: int = 200_000,
     ) -> None:
-        if retries < 0:
-            raise ConfigError(f"retries must be at least 0, not {retries}")
         self._schema = StateSchema(NOTES if state_schema is None else state_schema)
-        self._retries = retries
-        self._fallback = fallback_action or ""
         self._options: dict[str, Any] = {
             "patch_mode": patch_mode,
             "commit": commit,
@@ -71,11 +63,10 @@ class StructuredState:
             ),
             "limits": PatchLimits(max_state_chars=max_state_chars),
         }
-        self._step = self._rejected = 0
         self._begin("")
         self.schema = self._runtime.reply_schema if constrained else None
 
-    def start(self, opening: Opening) -> None:
+    def start(self, opening: Opening, instructions: str) -> None:
         """An empty state and the first observation."""
         self._begin(opening.observation.text)
 
@@ -84,37 +75,35 @@ class StructuredState:
         mended = correction(view.rejected[-1].reply, view.rejected[-1].error) if view.rejected else ""
         return [
             system_message(view.instructions_block, self._runtime.contract, view.goal),
-            step_message(self._runtime.state_text, self._observation, mended),
+            step_message(self._runtime.state_text, self._observation, mended, view.note),
         ]
 
-    def absorb(self, reply: str) -> Absorbed:
-        """Propose a patch; after the last retry, the action that does nothing."""
-        proposal = self._runtime.propose(reply, step=self._step, observation=self._observation)
-        if not isinstance(proposal, Failure):
-            return Absorbed(action=proposal.action)
-        if self._rejected < self._retries:
-            self._rejected += 1
+    def read(self, reply: Reply) -> str | None:
+        """The action beside the patch."""
+        action = self._runtime.read_action(reply.text)
+        return action if isinstance(action, str) else None
+
+    def absorb(self, reply: Reply) -> Absorbed:
+        """Propose a patch."""
+        proposal = self._runtime.propose(reply.text, step=self._step, observation=self._observation)
+        if isinstance(proposal, Failure):
             return Absorbed(error=proposal.message)
-        self._fallbacks.append(self._step)
-        return Absorbed(action=self._fallback)
+        return Absorbed(action=proposal.action)
 
     def observe(self, observation: Observation) -> None:
         """Commit the pending patch, if the environment accepted the action or the paper's rule is chosen."""
         self._runtime.settle(step=self._step, accepted=observation.accepted, reason=observation.text)
         self._observation = observation.text
         self._step += 1
-        self._rejected = 0
 
     def trace(self) -> JSON:
-        """Patches with what each changed, failures by class, and the steps that ended in the fallback."""
-        return {**self._runtime.trace(), "fallbacks": list(self._fallbacks)}
+        """Patches with what each changed, and failures by class."""
+        return self._runtime.trace()
 
     def _begin(self, observation: str) -> None:
         self._runtime = StateRuntime(self._schema, **self._options)
         self._observation = observation
         self._step = 1
-        self._rejected = 0  # replies of this step
-        self._fallbacks: list[int] = []
 
 
 NOTES: Mapping[str, JSON] = {

@@ -16,7 +16,7 @@ def windowed(view: ContextView, *, played: int, shown: int, note: str = "") -> l
     A turn is an observation and the reply to it; the latest observation comes after them and is always
     shown. O(shown) messages, whatever the length of the history.
     """
-    history = view.history
+    history = view.noted_history
     opening = max(0, len(history) - 2 * played - 1)
     first = max(opening, len(history) - 2 * shown - 1)
     if first == opening and not note:
@@ -25,7 +25,7 @@ def windowed(view: ContextView, *, played: int, shown: int, note: str = "") -> l
         parts = (
             view.goal,
             note,
-            history[first].text if first > opening else opening_observation(view, opening),
+            history[first].text if first > opening else opening_observation(view, history[opening]),
         )
         visible = (Message("user", "\n\n".join(part for part in parts if part)), *history[first + 1 :])
     return [
@@ -36,10 +36,9 @@ def windowed(view: ContextView, *, played: int, shown: int, note: str = "") -> l
     ]
 
 
-def opening_observation(view: ContextView, opening: int) -> str:
+def opening_observation(view: ContextView, opening: Message) -> str:
     """The first observation without the goal that stands above it in the opening message."""
-    text = view.history[opening].text
-    return text.removeprefix(view.goal).lstrip("\n")
+    return opening.text.removeprefix(view.goal).lstrip("\n")
 
 
 def rejections(rejected: Iterable[Rejected]) -> Iterable[Message]:

@@ -8,7 +8,6 @@ import pytest
 
 from perdure.core.agent import ContextView
 from perdure.core.errors import ConfigError
-from perdure.core.session import Session
 from perdure.core.types import Trial
 from perdure.environments.database import DatabaseEnvironment
 from perdure.environments.database.agentbench import published_entry
@@ -55,9 +54,9 @@ def test_the_oracle_changes_every_table_as_it_should(dbbench: Path) -> None:
     for task in load_tasks(dbbench).tasks.values():
         if task.md5 is None:
             continue
-        oracle.start(Session(task.id), environment.reset(Trial(task.id)))
+        oracle.start(Trial(task.id), environment.reset(Trial(task.id)))
         for _ in range(2):
-            oracle.observe(environment.interact(oracle.infer(ContextView("", "", (), ()))))
+            oracle.observe(environment.interact(str(oracle.infer(ContextView("", "", (), ())))))
         if environment.complete().reward != 1.0:
             wrong.append(task.id)
     assert wrong == []

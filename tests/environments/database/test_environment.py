@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perdure.core.agent import ContextView
-from perdure.core.session import Session, SessionRecord
+from perdure.core.session import SessionRecord
 from perdure.core.types import Evaluation, EvaluationOutcome, Observation, SessionStatus, Trial
 from perdure.environments.database import WORLD, DatabaseEnvironment
 from perdure.environments.database.oracle import oracle as oracle_of
@@ -245,9 +245,9 @@ def test_the_oracle_solves_every_shipped_task_and_doing_nothing_none(compat: Com
     environment = DatabaseEnvironment(compat=compat)
     oracle = oracle_of(environment)
     for task in environment.task_ids():
-        oracle.start(Session(task), environment.reset(Trial(task)))
+        oracle.start(Trial(task), environment.reset(Trial(task)))
         while True:
-            observation = environment.interact(oracle.infer(VIEW))
+            observation = environment.interact(str(oracle.infer(VIEW)))
             oracle.observe(observation)
             if observation.done:
                 break

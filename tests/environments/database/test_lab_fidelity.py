@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from benchmarks.lab_database_fidelity import misses
 from perdure.core.agent import ContextView
-from perdure.core.session import Session
 from perdure.core.types import Trial
 from perdure.environments.database import DatabaseEnvironment
 from perdure.environments.database.oracle import oracle as oracle_of
@@ -36,9 +35,9 @@ def test_the_oracle_solves_the_published_tasks(
     oracle = oracle_of(environment)
     wrong = set()
     for task in environment.task_ids():
-        oracle.start(Session(task), environment.reset(Trial(task)))
+        oracle.start(Trial(task), environment.reset(Trial(task)))
         for _ in range(2):
-            oracle.observe(environment.interact(oracle.infer(ContextView("", "", (), ()))))
+            oracle.observe(environment.interact(str(oracle.infer(ContextView("", "", (), ())))))
         if environment.complete().reward != 1.0:
             wrong.add(task)
     assert wrong <= failing

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import perdure
+from perdure.core.installation import add_extras
 from perdure.environments.knowledge_graph.names import Names
 from perdure.environments.knowledge_graph.oxigraph_store import OxigraphStore
 from perdure.environments.knowledge_graph.programs import parse_program
@@ -142,6 +143,5 @@ def test_importing_the_environment_does_not_import_the_engine() -> None:
         check=True,
         env={**os.environ, "PYTHONPATH": source},
     )
-    assert done.stdout == (
-        "MissingExtra the embedded triple store is not installed; run: pip install 'perdure[kg]'\n"
-    )
+    missing = "the embedded triple store is not installed"
+    assert done.stdout == f"MissingExtra {missing}; run: {add_extras('kg')}\n"

@@ -141,7 +141,8 @@ def test_the_papers_tee_case_stays_bounded(make: Make) -> None:
     )
     environment.reset(Trial("0"))
     script = (
-        f"tee -a {log} <<< 'Line 1'\nfor i in $(seq 60); do find / -print 2> /dev/null; done | tee -a {log}\n"
+        f"tee -a {log} <<< 'Line 1'\nfor i in $(seq 60); do find / -print 2> /dev/null | head -c 80000; done"
+        f" | tee -a {log}\n"
         f"hostname | tee -a {log}\ngrep root /etc/passwd | tee -a {log}\ntee -a {log} <<< 'Done'\n"
         f"chmod 644 {log}\nchown root:adm {log}\nstat -c 'size %s' {log}"
     )

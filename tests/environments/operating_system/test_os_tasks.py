@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from perdure.core.errors import ConfigError
+from perdure.core.types import Trial
 from perdure.environments.operating_system.actions import Bash, parse_action
 from perdure.environments.operating_system.oracle import OracleAgent
 from perdure.environments.operating_system.tasks import SKILLS, load_tasks
@@ -133,13 +134,12 @@ def test_every_published_ground_truth_survives_the_action_grammar() -> None:
     from perdure.core.agent import ContextView
     from perdure.core.environment import Opening
     from perdure.core.history import InteractionHistory
-    from perdure.core.session import Session
     from perdure.core.types import Observation
 
     oracle = OracleAgent(load_tasks(PUBLISHED).tasks)
     view = ContextView("", "", (), ())
     for task in load_tasks(PUBLISHED).tasks.values():
-        oracle.start(Session(task.id), Opening("", Observation(""), InteractionHistory()))
+        oracle.start(Trial(task.id), Opening("", Observation(""), InteractionHistory()))
         assert task.solution is not None
         assert parse_action(oracle.infer(view)) == Bash(task.solution.text)
 

@@ -9,7 +9,6 @@ from typing import Any
 
 from perdure.core.agent import Agent, ContextView
 from perdure.core.environment import Environment
-from perdure.core.session import Session
 from perdure.core.types import JSON, Evaluation, Message, Observation, Trial
 from perdure.environments.repository import RepositoryEnvironment
 from perdure.environments.repository.oracle import oracle
@@ -31,12 +30,12 @@ def oracle_for(**parameters: Any) -> Agent:
 def play_agent(environment: Environment, agent: Agent, task: str) -> tuple[list[str], Evaluation]:
     """The actions of an agent in one task, and the verdict."""
     opening = environment.reset(Trial(task))
-    agent.start(Session(task), opening)
+    agent.start(Trial(task), opening)
     view = ContextView(environment.instructions, opening.goal, (), tuple(opening.history))
     actions: list[str] = []
     observation = opening.observation
     while not observation.done:
-        actions.append(agent.infer(view))
+        actions.append(str(agent.infer(view)))
         observation = environment.interact(actions[-1])
         agent.observe(observation)
     return actions, environment.complete()

@@ -92,7 +92,7 @@ def mariadb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MariaDbEngine]
     server = shutil.which("mariadbd") or shutil.which("mariadbd", path="/usr/sbin")
     if server is None or not (SYSTEM_SCRIPTS / "mysql_system_tables.sql").exists():
         pytest.skip("mariadbd is not installed (Debian: mariadb-server-core)")
-    pytest.importorskip("pymysql", reason="PyMySQL is not installed (pip install 'perdure[mysql]')")
+    pytest.importorskip("pymysql", reason="PyMySQL is not installed")
     folder = tmp_path_factory.mktemp("db")
     data, socket = folder / "data", folder / "s"
     data.mkdir()

@@ -6,8 +6,7 @@ import re
 
 from perdure.core.agent import Agent, ContextView
 from perdure.core.environment import Opening
-from perdure.core.session import Session
-from perdure.core.types import Observation
+from perdure.core.types import Observation, Trial
 from perdure.environments.counter.actions import LARGEST_STEP
 from perdure.environments.counter.environment import CounterEnvironment
 
@@ -18,7 +17,7 @@ class CounterOracle(Agent):
     def __init__(self) -> None:
         self._target = self._value = 0
 
-    def start(self, session: Session, opening: Opening) -> None:
+    def start(self, trial: Trial, opening: Opening) -> None:
         """Take the target from the goal and the value from the first observation."""
         self._target = _number(opening.goal)
         self._value = _number(opening.observation.text)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from perdure.core.environment import Environment, Opening
 from perdure.core.history import HistoryFactory
+from perdure.core.parameters import Operational
 from perdure.core.session import SessionRecord
 from perdure.core.types import Evaluation, EvaluationOutcome, Observation, SessionStatus, Trial
 from perdure.environments.database.actions import Answer, Invalid, Operation, action_key, parse_action
@@ -50,8 +51,8 @@ class DatabaseEnvironment(Environment):
         tasks: Path | None = None,
         compat: Literal["none", "paper"] = "none",
         engine: EngineName = "sqlite",
-        engine_url: str | None = None,
-        engine_password_env: str = PASSWORD_VARIABLE,
+        engine_url: Annotated[str | None, Operational] = None,
+        engine_password_env: Annotated[str, Operational] = PASSWORD_VARIABLE,
         on_invalid_action: Literal["observe", "end"] | None = None,
         max_interactions: int = MAX_INTERACTIONS,
         query_timeout: float = 5.0,

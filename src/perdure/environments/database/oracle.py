@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 from perdure.core.agent import Agent, ContextView
 from perdure.core.environment import Opening
-from perdure.core.session import Session
-from perdure.core.types import Observation
+from perdure.core.types import Observation, Trial
 from perdure.environments.database.environment import DatabaseEnvironment
 from perdure.environments.database.tasks import DatabaseTask
 
@@ -20,9 +19,9 @@ class OracleAgent(Agent):
         self._sql = ""
         self._seen: str | None = None
 
-    def start(self, session: Session, opening: Opening) -> None:
+    def start(self, trial: Trial, opening: Opening) -> None:
         """Look the task's statement up. Raises KeyError for a task of another file."""
-        self._sql = self._tasks[session.task_id].sql
+        self._sql = self._tasks[trial.task_id].sql
         self._seen = None
 
     def infer(self, view: ContextView) -> str:

@@ -6,11 +6,12 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from perdure.core.environment import Environment, Opening
 from perdure.core.errors import ConfigError
 from perdure.core.history import HistoryFactory
+from perdure.core.parameters import Operational
 from perdure.core.session import SessionRecord
 from perdure.core.types import Evaluation, Observation, SessionStatus, Trial
 from perdure.environments.knowledge_graph.actions import (
@@ -78,7 +79,7 @@ class KnowledgeGraphEnvironment(Environment):
         tasks: Path | None = None,
         graph: Path | None = None,
         store: Literal["oxigraph", "sparql"] = "oxigraph",
-        endpoint: str | None = None,
+        endpoint: Annotated[str | None, Operational] = None,
         endpoint_kind: Literal["standard", "virtuoso"] = "standard",
         ontology: Path | None = None,
         namespace: str = FREEBASE,

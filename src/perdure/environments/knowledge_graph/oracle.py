@@ -7,8 +7,7 @@ from collections.abc import Iterable
 
 from perdure.core.agent import Agent, ContextView
 from perdure.core.environment import Opening
-from perdure.core.session import Session
-from perdure.core.types import Observation
+from perdure.core.types import Observation, Trial
 from perdure.environments.knowledge_graph.actions import DO_NOTHING
 from perdure.environments.knowledge_graph.environment import KnowledgeGraphEnvironment
 from perdure.environments.knowledge_graph.tasks import KnowledgeGraphTask
@@ -24,9 +23,9 @@ class KnowledgeGraphOracle(Agent):
         self._left: list[str] = []
         self._last = ""
 
-    def start(self, session: Session, opening: Opening) -> None:
+    def start(self, trial: Trial, opening: Opening) -> None:
         """Lay the actions of this task out."""
-        self._left = list(self._actions[session.task_id])
+        self._left = list(self._actions[trial.task_id])
         self._last = ""
 
     def infer(self, view: ContextView) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from perdure.core.errors import MissingExtra
+from perdure.core.installation import add_extras
 from perdure.environments.knowledge_graph.literals import Rank, rank
 from perdure.environments.knowledge_graph.names import Names, is_foreign, literal_text
 from perdure.environments.knowledge_graph.programs import And, Count, Entity, Join, Program, Superlative
@@ -54,7 +55,7 @@ class OxigraphStore(TripleStore):
         try:
             import pyoxigraph
         except ImportError:
-            raise MissingExtra("the embedded triple store", "pip install 'perdure[kg]'") from None
+            raise MissingExtra("the embedded triple store", add_extras("kg")) from None
         self._rdf = pyoxigraph
         self._names = names or Names()
         self._timeout = timeout_seconds

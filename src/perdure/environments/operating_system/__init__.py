@@ -8,7 +8,7 @@ from perdure.environments.operating_system.environment import (
     reply_form,
     skills,
 )
-from perdure.environments.operating_system.machines import most_machines
+from perdure.environments.operating_system.machines import most_machines, resolve_parameters, surroundings
 from perdure.environments.operating_system.normalise import normalise
 from perdure.environments.operating_system.oracle import oracle
 
@@ -22,6 +22,8 @@ WORLD = World(
     skills=skills,
     side_by_side=True,
     max_parallel=most_machines,
+    resolve_parameters=resolve_parameters,
+    surroundings=surroundings,
 )
 
 __all__ = ["WORLD", "OperatingSystemEnvironment"]

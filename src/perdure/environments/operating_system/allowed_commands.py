@@ -7,12 +7,18 @@ command by a variable, cannot be checked and is refused.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import Any, Literal
 
 from perdure.core.errors import MissingExtra
+from perdure.core.installation import add_extras
+from perdure.environments.operating_system.bash_syntax import (
+    EXECUTING_OPTIONS,
+    Unparsable,
+    syntax_nodes,
+)
 from perdure.environments.operating_system.tasks import SKILLS
 
 PAPER_COMMANDS = frozenset(SKILLS)
@@ -20,7 +26,6 @@ PAPER_COMMANDS = frozenset(SKILLS)
 
 _LONGEST_SCRIPT = 20_000
 _QUOTED_HEREDOC = re.compile(r"<<-?[ \t]*(['\"])(\w+)\1")
-_EXECUTING_OPTIONS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 
 
 def allowed_set(value: list[str] | Literal["paper"] | None) -> frozenset[str] | None:
@@ -32,7 +37,7 @@ def allowed_set(value: list[str] | Literal["paper"] | None) -> frozenset[str] | 
     try:
         import bashlex  # noqa: F401
     except ModuleNotFoundError:
-        raise MissingExtra("bashlex", "pip install 'perdure[os]'") from None
+        raise MissingExtra("bashlex", add_extras("os")) from None
     return PAPER_COMMANDS if value == "paper" else frozenset(value)
 
 
@@ -59,25 +64,10 @@ def commands_of(script: str) -> set[str]:
 
     Functions that the script defines are not counted, their bodies are. Raises UncheckableScript.
     """
-    import bashlex
-    from bashlex.errors import ParsingError
-
     try:
-        plain = _without_quoted_heredocs(script)
-        trees = bashlex.parse(plain) if plain.strip() else []
-    except (
-        ParsingError,
-        NotImplementedError,
-        AssertionError,
-        AttributeError,
-        IndexError,
-        KeyError,
-        RecursionError,
-        TypeError,
-        ValueError,
-    ) as error:
-        raise UncheckableScript(str(error) or type(error).__name__) from error
-    nodes = [node for tree in trees for node in _walk(tree)]
+        nodes = syntax_nodes(_without_quoted_heredocs(script))
+    except Unparsable as error:
+        raise UncheckableScript(str(error)) from error
     defined = {node.name.word for node in nodes if node.kind == "function"}
     used: set[str] = set()
     for node in nodes:
@@ -88,15 +78,6 @@ def commands_of(script: str) -> set[str]:
     return used - defined
 
 
-def _walk(node: Any) -> Iterator[Any]:
-    """A syntax node and everything below it."""
-    yield node
-    for value in vars(node).values():
-        for child in value if isinstance(value, list) else [value]:
-            if hasattr(child, "kind"):
-                yield from _walk(child)
-
-
 def _named(node: Any) -> Iterable[str]:
     """The command of a simple command, and those that `find` is told to run."""
     words = [part for part in node.parts if part.kind == "word"]
@@ -104,7 +85,7 @@ def _named(node: Any) -> Iterable[str]:
         return []
     named = [words[0]]
     if PurePosixPath(words[0].word).name == "find":
-        named += [b for a, b in pairwise(words) if a.word in _EXECUTING_OPTIONS]
+        named += [b for a, b in pairwise(words) if a.word in EXECUTING_OPTIONS]
     for word in named:
         if word.parts:
             raise UncheckableScript(f"a command is named by an expansion: {word.word}")

@@ -20,7 +20,14 @@ from perdure.environments.operating_system.actions import (
     parse_action,
 )
 from perdure.environments.operating_system.allowed_commands import allowed_set, forbidden
-from perdure.environments.operating_system.machines import SandboxName, ShellName, machine_maker
+from perdure.environments.operating_system.machines import (
+    SandboxName,
+    ShellName,
+    known_commands,
+    machine_maker,
+    resolve_root,
+)
+from perdure.environments.operating_system.needed_commands import needed_commands
 from perdure.environments.operating_system.prompts import describe, form_of_reply, instructions, refusal
 from perdure.environments.operating_system.scoring import command_line, grade
 from perdure.environments.operating_system.tasks import OsTask, load_tasks
@@ -38,8 +45,9 @@ class OperatingSystemEnvironment(Environment):
     """Administer a Linux machine by bash; the state it is left in is graded.
 
     `tasks` is a file in the published schema, or an AgentBench file or folder (None: the shipped tasks).
-    `sandbox` runs the machines, `root` is their root file system or image ("": the sandbox's own default),
-    `shell` says whether folder and variables last between actions. `action_timeout` is in seconds,
+    `sandbox` runs the machines, `root` is their root file system or image ("auto": a Debian root that is
+    cached, else the host; an engine's own default image), `shell` says whether folder and variables last
+    between actions. `action_timeout` is in seconds,
     `max_observation_chars` bounds every observation, `allowed_commands` restricts scripts to a set ("paper":
     the 29 published ones). `compat = "paper"` behaves as the original code; the README names each difference.
     `on_invalid_action` says whether a reply without a valid action is an observation or the end (default:
@@ -54,7 +62,7 @@ class OperatingSystemEnvironment(Environment):
         *,
         tasks: Path | None = None,
         sandbox: SandboxName = "bubblewrap",
-        root: str = "",
+        root: str = "auto",
         compat: Literal["none", "paper"] = "none",
         on_invalid_action: Literal["observe", "end"] | None = None,
         action_timeout: float = 20.0,
@@ -76,7 +84,9 @@ class OperatingSystemEnvironment(Environment):
         loaded = load_tasks(Path(tasks) if tasks is not None else None)
         invalid = on_invalid_action or ("end" if as_paper else "observe")
         self._tasks = loaded.tasks
-        self._make_machine = machine_maker(sandbox, root, shell)
+        self._root = resolve_root(sandbox, root)
+        self._make_machine = machine_maker(sandbox, self._root, shell)
+        self._known_commands: frozenset[str] | None = None
         self._shows_exit_code = not as_paper
         self._ends_on_invalid = invalid == "end"
         self._timeout = action_timeout
@@ -86,6 +96,7 @@ class OperatingSystemEnvironment(Environment):
         self._machine: Sandbox | None = None
         self._answer: str | None = None
         self._is_destroyed = False
+        self._lacks: Observation | None = None
         self.version = f"1+{loaded.digest}"
         self.instructions = instructions(
             shell=shell,
@@ -103,21 +114,27 @@ class OperatingSystemEnvironment(Environment):
         return list(self._tasks)
 
     def reset(self, trial: Trial) -> Opening:
-        """A fresh machine, set up by the task's own script; one that fails is a task environment error."""
+        """A fresh machine, set up by the task's own script; one that fails is a task environment error.
+
+        So is a root without the programs that the task's scripts call: it is told before anything is played,
+        and the task is ignored.
+        """
         task = self._tasks[trial.task_id]
         self._drop_machine()
-        self._task, self._answer, self._is_destroyed = task, None, False
-        self._machine = self._make_machine()
-        problem = self._set_up(task, self._machine)
-        observation = Observation("")
-        if problem:
-            observation = Observation(
-                problem, done=True, status=SessionStatus.TASK_ENVIRONMENT_ERROR, reason=problem
-            )
+        self._task, self._answer, self._is_destroyed, self._lacks = task, None, False, None
+        missing = self._missing_commands(task)
+        if missing:
+            observation = self._lacks = _set_up_failed(f"no {', '.join(missing)} in root {self._root}")
+        else:
+            self._machine = self._make_machine()
+            problem = self._set_up(task, self._machine)
+            observation = _set_up_failed(problem) if problem else Observation("")
         return Opening(task.goal, observation, self.history_factory.construct(task.goal, observation))
 
     def interact(self, action: str) -> Observation:
         """Run a script, take an answer, or end; an invalid reply is refused or ends the task."""
+        if self._lacks is not None:
+            return self._lacks
         if self._machine is None:
             raise RuntimeError("interact() without reset()")
         match parse_action(action, takes_answers=self._takes_answers):
@@ -137,7 +154,13 @@ class OperatingSystemEnvironment(Environment):
         return None if isinstance(action, Invalid) else action_key(action)
 
     def complete(self) -> Evaluation:
-        """Grade the machine or the answer, and throw the machine away. A destroyed one is graded as wrong."""
+        """Grade the machine or the answer, and throw the machine away. A destroyed one is graded as wrong.
+
+        A task that the root cannot hold is ignored.
+        """
+        if self._lacks is not None:
+            self._drop_machine()
+            return Evaluation(EvaluationOutcome.IGNORED, 0.0)
         if self._task is None or self._machine is None:
             raise RuntimeError("complete() without reset()")
         try:
@@ -156,6 +179,12 @@ class OperatingSystemEnvironment(Environment):
     def release(self) -> None:
         """Throw the machine away, if there is one."""
         self._drop_machine()
+
+    def _missing_commands(self, task: OsTask) -> list[str]:
+        """Programs that the task's scripts call and the root does not have; the root is asked once."""
+        if self._known_commands is None:
+            self._known_commands = known_commands(self._make_machine)
+        return sorted(needed_commands(task) - self._known_commands) if self._known_commands else []
 
     def _set_up(self, task: OsTask, machine: Sandbox) -> str:
         """Run the set-up script; the answer says what went wrong, or nothing."""
@@ -209,7 +238,11 @@ class OperatingSystemEnvironment(Environment):
         if self._machine is not None:
             self._machine.close()
             self._machine = None
-        self._task = None
+        self._task = self._lacks = None
+
+
+def _set_up_failed(problem: str) -> Observation:
+    return Observation(problem, done=True, status=SessionStatus.TASK_ENVIRONMENT_ERROR, reason=problem)
 
 
 def skills(environment: OperatingSystemEnvironment) -> Mapping[str, Sequence[str]]:

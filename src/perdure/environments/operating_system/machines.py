@@ -1,17 +1,32 @@
-"""Makes the machine of a task by the sandbox that the configuration names."""
+"""The machines of tasks: which root they stand on, what a root holds, and how one is started."""
 
 from __future__ import annotations
 
+import inspect
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
+from perdure.sandboxes.root_choice import AUTO, choose_root
 from perdure.sandboxes.sandbox import Sandbox
 
 SandboxName: TypeAlias = Literal["bubblewrap", "docker", "podman"]
 ShellName: TypeAlias = Literal["fresh", "persistent"]
+
+_SECONDS = 60.0
+_MAX_OUTPUT = 1 << 20
+_SYSTEM = """
+for file in /etc/os-release /usr/lib/os-release; do [ -r $file ] && . $file && break; done
+echo "${PRETTY_NAME:-unknown}"
+for folder in /usr/local/bin /usr/local/sbin /usr/bin /usr/sbin /bin /sbin; do
+    [ -L $folder ] || stat -L -c '%f %Y %s %n' $folder/*
+done 2>/dev/null | while read -r mode time rest; do
+    case $mode in 81*) echo "$time $rest" ;; *) echo "$rest" ;; esac
+done | cksum
+"""
+"""Mode 81…: a regular file that is not setuid. The host root copies setuid programs, at times of its own."""
 
 
 _GIBIBYTE = 1 << 30
@@ -36,14 +51,70 @@ def free_memory() -> int:
 
 def machine_maker(sandbox: SandboxName, root: str, shell: ShellName) -> Callable[[], Sandbox]:
     """A function that starts a fresh machine. Raises ValueError for a name that means nothing."""
-    for given, choices in ((sandbox, get_args(SandboxName)), (shell, get_args(ShellName))):
-        if given not in choices:
-            raise ValueError(f"must be one of {', '.join(choices)}, not {given!r}")
-    chosen = {"root": root} if root else {}
+    _check_name(sandbox, get_args(SandboxName))
+    _check_name(shell, get_args(ShellName))
 
     def make() -> Sandbox:
-        maker = import_module(f"perdure.sandboxes.{sandbox}").SANDBOX
-        machine: Sandbox = maker(**chosen, persistent_shell=shell == "persistent")
+        machine: Sandbox = _class_of(sandbox)(root=root, persistent_shell=shell == "persistent")
         return machine
 
     return make
+
+
+def resolve_root(sandbox: SandboxName, root: str) -> str:
+    """The root that a configuration means here; an engine's `auto` is its own default. Raises ValueError."""
+    _check_name(sandbox, get_args(SandboxName))
+    if not root:
+        raise ValueError(
+            "root must be a name; choose auto, debian, ubuntu, host, docker:IMAGE or a .tar file"
+        )
+    if sandbox == "bubblewrap" or root != AUTO:
+        return choose_root(root)
+    default: str = inspect.signature(_class_of(sandbox)).parameters["root"].default
+    return default
+
+
+def resolve_parameters(*, sandbox: SandboxName = "bubblewrap", root: str = AUTO) -> Mapping[str, str]:
+    """What this machine decides of the environment's parameters. Raises ValueError."""
+    return {"root": resolve_root(sandbox, root)}
+
+
+def surroundings(*, sandbox: SandboxName = "bubblewrap", root: str = AUTO) -> Mapping[str, str]:
+    """The root, its system, and a checksum of its programs by their names, sizes and times.
+
+    Raises EnvironmentUnavailable.
+    """
+    name = resolve_root(sandbox, root)
+    machine = machine_maker(sandbox, name, "fresh")()
+    try:
+        result = machine.exec(_SYSTEM, timeout=_SECONDS, max_output=_MAX_OUTPUT)
+    finally:
+        machine.close()
+    system, _, programs = result.output.decode("utf-8", "replace").strip().partition("\n")
+    return {"root": name, "system": system, "programs": programs.replace(" ", "-")}
+
+
+def known_commands(make_machine: Callable[[], Sandbox]) -> frozenset[str]:
+    """Every command that bash finds on a fresh machine; empty where its bash cannot list them.
+
+    Raises EnvironmentUnavailable.
+    """
+    machine = make_machine()
+    try:
+        result = machine.exec("compgen -c", timeout=_SECONDS, max_output=_MAX_OUTPUT)
+    finally:
+        machine.close()
+    return (
+        frozenset(result.output.decode("utf-8", "replace").split("\n"))
+        if result.exit_code == 0
+        else frozenset()
+    )
+
+
+def _check_name(given: str, choices: tuple[str, ...]) -> None:
+    if given not in choices:
+        raise ValueError(f"must be one of {', '.join(choices)}, not {given!r}")
+
+
+def _class_of(sandbox: SandboxName) -> Any:
+    return import_module(f"perdure.sandboxes.{sandbox}").SANDBOX

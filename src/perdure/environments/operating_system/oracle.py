@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 from perdure.core.agent import Agent, ContextView
 from perdure.core.environment import Opening
-from perdure.core.session import Session
-from perdure.core.types import Observation
+from perdure.core.types import Observation, Trial
 from perdure.environments.operating_system.environment import OperatingSystemEnvironment
 from perdure.environments.operating_system.prompts import OUTPUT
 from perdure.environments.operating_system.tasks import OsTask
@@ -24,9 +23,9 @@ class OracleAgent(Agent):
         self._task: OsTask | None = None
         self._seen: str | None = None
 
-    def start(self, session: Session, opening: Opening) -> None:
+    def start(self, trial: Trial, opening: Opening) -> None:
         """Look the task up. Raises KeyError for a task of another file."""
-        self._task = self._tasks[session.task_id]
+        self._task = self._tasks[trial.task_id]
         self._seen = None
 
     def infer(self, view: ContextView) -> str:

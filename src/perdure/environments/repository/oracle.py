@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from perdure.core.agent import Agent, ContextView
 from perdure.core.environment import Opening
-from perdure.core.session import Session
-from perdure.core.types import Message, Observation
+from perdure.core.types import Message, Observation, Trial
 from perdure.environments.repository.belief import Belief
 from perdure.environments.repository.environment import RepositoryEnvironment
 from perdure.environments.repository.parameters import Verbs
@@ -20,7 +19,7 @@ class RepositoryOracle(Agent):
         self._verbs = verbs
         self._belief = Belief(verbs)
 
-    def start(self, session: Session, opening: Opening) -> None:
+    def start(self, trial: Trial, opening: Opening) -> None:
         """Forget the last task."""
         self._belief = Belief(self._verbs)
         self.observe(opening.observation)

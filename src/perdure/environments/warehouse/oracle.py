@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from perdure.core.agent import Agent, ContextView
 from perdure.core.environment import Opening
-from perdure.core.session import Session
-from perdure.core.types import Message, Observation
+from perdure.core.types import Message, Observation, Trial
 from perdure.environments.skillexec.prompt_reading import read_messages
 from perdure.environments.warehouse.belief import Belief
 from perdure.environments.warehouse.environment import WarehouseEnvironment
@@ -21,7 +20,7 @@ class WarehouseOracle(Agent):
         self._belief = Belief(*self._rules)
         self._heard = ""
 
-    def start(self, session: Session, opening: Opening) -> None:
+    def start(self, trial: Trial, opening: Opening) -> None:
         """Forget the last task."""
         self._belief = Belief(*self._rules)
         self._hear(opening.observation)

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from perdure.core.errors import ConfigError
 from perdure.core.types import JSON
-from perdure.experiment.config import check_plain, explain, load_config, parse_toml
+from perdure.experiment.config import check_plain, explain, load_config, parse_toml, set_key
 
 MAX_RUNS = 100_000
 """Runs of one sweep."""
@@ -90,29 +90,6 @@ def load_sweep(path: Path, *, out: Path | None = None) -> Sweep:
             raise ConfigError(f"{path}: the run {name!r} is there twice")
         runs[run.folder] = run
     return Sweep(config.name, folder, base_folder, tuple(runs.values()))
-
-
-def set_key(data: dict[str, JSON], key: str, value: JSON) -> None:
-    """Put a value at a dotted key; missing tables are made. Raises ConfigError."""
-    *parents, last = key.split(".")
-    target: JSON = data
-    for part in parents:
-        target = _child(target, part, key)
-    if isinstance(target, list):
-        _child(target, last, key)
-        target[int(last)] = deepcopy(value)
-    elif isinstance(target, dict):
-        target[last] = deepcopy(value)
-    else:
-        raise ConfigError(f"{key}: {last!r} is not inside a table")
-
-
-def _child(target: JSON, part: str, key: str) -> JSON:
-    if isinstance(target, dict):
-        return target.setdefault(part, {})
-    if isinstance(target, list) and part in map(str, range(len(target))):
-        return target[int(part)]
-    raise ConfigError(f"{key}: {part!r} is neither a table nor an index of a list there")
 
 
 def _read(path: Path) -> SweepConfig:

@@ -6,14 +6,15 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from perdure.core.errors import RunFolderError, StorageError
-from perdure.experiment.runs import load
+from perdure.core.errors import StorageError
 from perdure.experiment.sweep.file import Sweep, SweepRun
+from perdure.experiment.sweep.resolution import resolve_runs
+from perdure.experiment.sweep.worker import FINISHED_BEFORE, PLAYED
 
 _PAUSE = 0.02
 """Seconds between two looks at the processes."""
@@ -32,11 +33,21 @@ class RunOutcome:
 OnOutcome = Callable[[RunOutcome], None]
 
 
-def run_sweep(sweep: Sweep, *, workers: int = 2, on_outcome: OnOutcome | None = None) -> list[RunOutcome]:
+def run_sweep(
+    sweep: Sweep,
+    *,
+    workers: int = 2,
+    on_outcome: OnOutcome | None = None,
+    accept_version: bool = False,
+) -> list[RunOutcome]:
     """Carry out what is left of a sweep and return an outcome a run, in the sweep's order.
 
+    Whether a run is finished is asked of its folder, opened for this configuration as it is now: a longer
+    schedule goes on, and a run whose plug-ins or data changed since is an error.
+
     A run that fails is reported and the others go on. However this ends (an interrupt, a kill), the
-    processes end too, and the same call continues where they stopped. Raises StorageError.
+    processes end too, and the same call continues where they stopped. What a machine decides (which root
+    file system is meant by `auto`) is decided once for all runs. Raises StorageError, RunFolderError.
     """
     if workers < 1:
         raise ValueError(f"workers must be at least 1, not {workers}")
@@ -47,32 +58,18 @@ def run_sweep(sweep: Sweep, *, workers: int = 2, on_outcome: OnOutcome | None = 
         if on_outcome is not None:
             on_outcome(outcome)
 
-    waiting = []
-    for run in sweep.runs:
-        if is_finished(run.folder):
-            report(RunOutcome(run, skipped=True))
-        else:
-            waiting.append(run)
-    _play(waiting, sweep, workers, report)
+    resolved = replace(sweep, runs=tuple(resolve_runs(sweep, sweep.runs)))
+    _play(resolved, workers, report, accept_version=accept_version)
     return [outcomes[run.folder] for run in sweep.runs]
 
 
-def is_finished(folder: Path) -> bool:
-    """Whether a run folder holds every session of its schedule, and its metrics."""
-    try:
-        run = load(folder)
-        return len(run.sessions) == run.planned and bool(run.metrics)
-    except RunFolderError:
-        return False
-
-
-def _play(waiting: Sequence[SweepRun], sweep: Sweep, workers: int, report: OnOutcome) -> None:
-    left = list(reversed(waiting))
+def _play(sweep: Sweep, workers: int, report: OnOutcome, *, accept_version: bool) -> None:
+    left = list(reversed(sweep.runs))
     with ExitStack() as ending:
         running: list[_Worker] = []
         while left or running:
             while left and len(running) < workers:
-                worker = _Worker(left.pop(), sweep)
+                worker = _Worker(left.pop(), sweep, accept_version=accept_version)
                 ending.callback(worker.end)
                 running.append(worker)
             ended = [worker for worker in running if worker.process.poll() is not None]
@@ -86,7 +83,7 @@ def _play(waiting: Sequence[SweepRun], sweep: Sweep, workers: int, report: OnOut
 class _Worker:
     """A process that carries out one run."""
 
-    def __init__(self, run: SweepRun, sweep: Sweep) -> None:
+    def __init__(self, run: SweepRun, sweep: Sweep, *, accept_version: bool) -> None:
         self._run = run
         self._log = sweep.out / f"{run.folder.name}.log"
         try:
@@ -103,7 +100,12 @@ class _Worker:
                 stderr=log,
                 start_new_session=True,
             )
-        order = {"config": run.config, "base": str(sweep.base), "out": str(run.folder)}
+        order = {
+            "config": run.config,
+            "base": str(sweep.base),
+            "out": str(run.folder),
+            "accept_version": accept_version,
+        }
         if self.process.stdin is not None:
             with suppress(BrokenPipeError):  # it died at once; its log says why
                 self.process.stdin.write(json.dumps(order).encode() + b"\n")
@@ -112,12 +114,13 @@ class _Worker:
     def outcome(self) -> RunOutcome:
         """What the ended process came to; the log of a run that went well is removed."""
         self.end()
-        if self.process.returncode == 0:
-            self._log.unlink(missing_ok=True)
-            return RunOutcome(self._run)
         lines = self._log.read_text("utf-8", "replace").strip().splitlines()
-        code = f"the process ended with code {self.process.returncode}"
-        return RunOutcome(self._run, error=lines[-1] if lines else code)
+        told = lines[-1] if lines else ""
+        if self.process.returncode == 0 and told in (PLAYED, FINISHED_BEFORE):
+            self._log.unlink(missing_ok=True)
+            return RunOutcome(self._run, skipped=told == FINISHED_BEFORE)
+        code = f"the process ended with code {self.process.returncode} before its run was finished"
+        return RunOutcome(self._run, error=told if told and self.process.returncode else code)
 
     def end(self) -> None:
         """Close the process's stdin, which ends it, and wait until it is gone. Idempotent."""

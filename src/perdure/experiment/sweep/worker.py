@@ -14,6 +14,10 @@ from threading import Thread
 
 from perdure.core.errors import PerdureError
 
+PLAYED = "perdure: the run is finished"
+FINISHED_BEFORE = "perdure: the run was finished before"
+"""The last line that a worker writes; without one of them its run did not come to its end."""
+
 
 def main() -> int:
     """Carry the run out, or resume it; 0, or 1 with one line on stderr."""
@@ -24,8 +28,11 @@ def main() -> int:
     Thread(target=_end_with_stdin, daemon=True).start()
     try:
         config = load_config(order["config"], values={"execution.out": order["out"]})
-        with Experiment(config, base=Path(order["base"])) as experiment:
+        with Experiment(
+            config, base=Path(order["base"]), accept_version=order["accept_version"]
+        ) as experiment:
             experiment.run()
+            print(FINISHED_BEFORE if experiment.was_finished else PLAYED)
     except PerdureError as error:
         notes = [str(error), *getattr(error, "__notes__", [])]
         line = "; ".join(" ".join(note.split()) for note in notes)

@@ -22,6 +22,8 @@ from .framing import Closed, receive, send
 from .linux import die_with_parent
 from .persistent_shell import PersistentShell
 from .process_tree import ProcessTree
+from .refusals import explain
+from .stage import Stage
 from .world import StartFailed, World, join, make_world
 
 _IDLE_SECONDS = 1.0
@@ -30,17 +32,17 @@ _BACKGROUND_SHARE = 0.5
 """How much of the process limit may be in the background, so that a fork bomb leaves room for commands."""
 
 
-def keep(sock: socket.socket, bwrap: int, binds: list[tuple[str, str]], config: dict[str, Any]) -> None:
+def keep(sock: socket.socket, stage: Stage, config: dict[str, Any]) -> None:
     """Make a sandbox, serve it until its owner is gone, end it. Answers errors on the socket."""
     die_with_parent()
     outer_proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY)
     try:
-        world = make_world(bwrap, binds, config, config["slot"])
+        world = make_world(stage, config, config["slot"])
         join(world)
         die_with_parent()
     except (StartFailed, OSError) as error:
         with contextlib.suppress(Closed):
-            send(sock, {"error": str(error)})
+            send(sock, {"error": explain(error, is_root=stage.is_root)})
         return
     keeper = Keeper(
         sock, world, config, ProcessTree(outer_proc, os.getpid(), {world.bubblewrap, world.first})

@@ -19,6 +19,7 @@ MS_NODEV = 4
 MS_BIND = 4096
 MS_REC = 16384
 MS_PRIVATE = 1 << 18
+_MNT_DETACH = 2
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_DUMPABLE = 4
@@ -54,6 +55,11 @@ def mount(source: str, target: str, kind: str | None, flags: int, options: str |
     encoded = [None if text is None else text.encode() for text in (source, target, kind)]
     result = _libc().mount(*encoded, ctypes.c_ulong(flags), None if options is None else options.encode())
     _checked(f"mount {target}", result)
+
+
+def unmount(target: str) -> None:
+    """Take a mount out of sight; what uses it goes on."""
+    _checked(f"umount {target}", _libc().umount2(target.encode(), _MNT_DETACH))
 
 
 def die_with_parent() -> None:

@@ -16,10 +16,10 @@ import socket
 import sys
 from typing import Any
 
-from .identity import IdMapping, become_root, enter
+from .identity import IdMapping
 from .keeper import keep
-from .linux import MS_BIND, MS_NODEV, MS_NOSUID, MS_PRIVATE, MS_REC, mount
-from .world import STAGE
+from .refusals import explain
+from .stage import Stage, set_the_stage
 
 _REAP_SECONDS = 1.0
 
@@ -40,32 +40,21 @@ def _run(control: socket.socket, setup: dict[str, Any]) -> None:
         return
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
+    mapping = IdMapping(**setup["mapping"])
     try:
-        bwrap = os.open(setup["bwrap"], os.O_RDONLY)
-        _set_the_stage(setup["root"], IdMapping(**setup["mapping"]))
+        stage = set_the_stage(setup["root"], setup["bubblewrap"], mapping)
     except OSError as error:
-        control.sendall(json.dumps({"error": str(error)}).encode())
+        control.sendall(json.dumps({"error": explain(error, is_root=mapping.direct)}).encode())
         return
+    # From here on nothing is imported: what is found on these paths could come from inside a sandbox.
+    sys.path.clear()
     control.sendall(json.dumps({"ready": True}).encode())
     gc.freeze()
     gc.disable()
-    _serve(control, owner, bwrap, [(source, target) for source, target in setup["binds"]])
+    _serve(control, owner, stage)
 
 
-def _set_the_stage(root: str, mapping: IdMapping) -> None:
-    """Bind the root file system where ids that may not enter our home can reach it, in our own mounts."""
-    os.chdir(root)
-    enter(mapping)
-    mount("none", "/", None, MS_REC | MS_PRIVATE)
-    become_root()
-    mount("tmpfs", STAGE, "tmpfs", MS_NOSUID | MS_NODEV, "mode=755,size=1m")
-    for name in ("root", "space"):
-        os.mkdir(f"{STAGE}/{name}", 0o755)
-    mount(".", f"{STAGE}/root", None, MS_BIND)
-    os.chdir("/")
-
-
-def _serve(control: socket.socket, owner: int, bwrap: int, binds: list[tuple[str, str]]) -> None:
+def _serve(control: socket.socket, owner: int, stage: Stage) -> None:
     with selectors.DefaultSelector() as selector:
         selector.register(control, selectors.EVENT_READ, "request")
         selector.register(owner, selectors.EVENT_READ, "orphaned")
@@ -79,9 +68,7 @@ def _serve(control: socket.socket, owner: int, bwrap: int, binds: list[tuple[str
                 if not message:
                     return
                 slot += 1
-                _start_keeper(
-                    control, selector, socket.socket(fileno=handles[0]), bwrap, binds, message, slot
-                )
+                _start_keeper(control, selector, socket.socket(fileno=handles[0]), stage, message, slot)
             with contextlib.suppress(ChildProcessError):
                 while os.waitpid(-1, os.WNOHANG)[0]:
                     pass
@@ -91,8 +78,7 @@ def _start_keeper(
     control: socket.socket,
     selector: selectors.BaseSelector,
     sock: socket.socket,
-    bwrap: int,
-    binds: list[tuple[str, str]],
+    stage: Stage,
     message: bytes,
     slot: int,
 ) -> None:
@@ -106,6 +92,6 @@ def _start_keeper(
         control.close()
         os.close(0)
         os.open("/dev/null", os.O_RDWR)
-        keep(sock, bwrap, binds, config)
+        keep(sock, stage, config)
     finally:
         os._exit(0)

@@ -37,9 +37,7 @@ from .linux import (
     stay_visible,
     unshare,
 )
-
-STAGE = "/mnt"
-"""Covered by a tmpfs in the helper's own mount namespace; `root` and `space` are folders in it."""
+from .stage import Stage
 
 _START_SECONDS = 20.0
 _FIRST_SLOT, _SLOTS = 40_000, 20_000
@@ -73,13 +71,13 @@ class World:
     """Other end of the first process's input; closing it ends the sandbox."""
 
 
-def make_world(bwrap: int, binds: list[tuple[str, str]], config: dict[str, Any], slot: int) -> World:
+def make_world(stage: Stage, config: dict[str, Any], slot: int) -> World:
     """Start a sandbox and wait until its first process runs. Raises StartFailed."""
     pipes = {name: os.pipe() for name in ("output", "info", "errors", "asked", "mapped")}
     pipes["input"] = _socket_pair()
     child = os.fork()
     if child == 0:
-        _become_bubblewrap(pipes, bwrap, binds, config, _FIRST_SLOT + slot % _SLOTS)
+        _become_bubblewrap(pipes, stage, config, _FIRST_SLOT + slot % _SLOTS)
     for name in ("input", "mapped"):
         os.close(pipes[name][0])
     for name in ("output", "info", "errors", "asked"):
@@ -117,8 +115,7 @@ def join(world: World) -> None:
 
 def _become_bubblewrap(
     pipes: dict[str, tuple[int, int]],
-    bwrap: int,
-    binds: list[tuple[str, str]],
+    stage: Stage,
     config: dict[str, Any],
     slot: int,
 ) -> None:
@@ -138,26 +135,26 @@ def _become_bubblewrap(
         die_with_parent()
         mount("none", "/", None, MS_REC | MS_PRIVATE)
         options = f"mode=755,size={config['disk_bytes']},nr_inodes={config['files']}"
-        mount("tmpfs", f"{STAGE}/space", "tmpfs", MS_NOSUID | MS_NODEV, options)
-        os.mkdir(f"{STAGE}/space/upper", 0o755)
-        os.mkdir(f"{STAGE}/space/work", 0o755)
+        mount("tmpfs", stage.space, "tmpfs", MS_NOSUID | MS_NODEV, options)
+        for number in range(1 + len(stage.layers)):
+            os.mkdir(f"{stage.space}/upper{number}", 0o755)
+            os.mkdir(f"{stage.space}/work{number}", 0o755)
         os.dup2(pipes["input"][0], 0)
         os.dup2(pipes["output"][1], 1)
         os.dup2(errors, 2)
         os.set_inheritable(pipes["info"][1], True)
-        os.execve(bwrap, _arguments(pipes["info"][1], binds, config), {})
+        os.execve(stage.bubblewrap, _arguments(pipes["info"][1], stage, config), {})
     except OSError as error:
         os.write(errors, str(error).encode())
     finally:
         os._exit(1)
 
 
-def _arguments(info: int, binds: list[tuple[str, str]], config: dict[str, Any]) -> list[str]:
-    space = f"{STAGE}/space"
-    arguments = ["bwrap", "--overlay-src", f"{STAGE}/root"]
-    arguments += ["--overlay", f"{space}/upper", f"{space}/work", "/"]
-    for source, target in binds:
-        arguments += ["--ro-bind", source, target]
+def _arguments(info: int, stage: Stage, config: dict[str, Any]) -> list[str]:
+    arguments = ["bwrap", "--overlay-src", stage.root, *_overlay(stage, 0, "/")]
+    for number, folder in enumerate(stage.layers, start=1):
+        arguments += ["--overlay-src", folder, "--overlay-src", stage.root + folder]
+        arguments += _overlay(stage, number, folder)
     arguments += ["--proc", "/proc", "--dev", "/dev"]
     # Belongs to nobody inside, and would be a complaint in the output of every search from the root.
     arguments += ["--size", "4096", "--tmpfs", "/proc/tty/driver", "--remount-ro", "/proc/tty/driver"]
@@ -167,6 +164,10 @@ def _arguments(info: int, binds: list[tuple[str, str]], config: dict[str, Any]) 
     arguments += ["--hostname", config["hostname"], "--cap-drop", "ALL"]
     arguments += ["--die-with-parent", "--as-pid-1", "--new-session", "--info-fd", str(info), "--"]
     return [*arguments, *FIRST_PROCESS]
+
+
+def _overlay(stage: Stage, number: int, target: str) -> list[str]:
+    return ["--overlay", f"{stage.space}/upper{number}", f"{stage.space}/work{number}", target]
 
 
 def _wait_until_ready(output: int, info: int, errors: int) -> int:

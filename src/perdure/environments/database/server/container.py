@@ -9,6 +9,7 @@ import time
 from typing import Any
 
 from perdure.core.errors import EnvironmentUnavailable, MissingExtra
+from perdure.core.installation import add_extras
 from perdure.environments.database.server.address import Address
 from perdure.environments.database.server.link import MODE, Link, knock
 
@@ -107,7 +108,7 @@ def _client_library() -> Any:
     try:
         import docker
     except ImportError:
-        raise MissingExtra("the Docker client", "pip install 'perdure[docker,mysql]'") from None
+        raise MissingExtra("the Docker client", add_extras("docker", "mysql")) from None
     return docker
 
 

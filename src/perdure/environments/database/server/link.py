@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from perdure.core.errors import EnvironmentUnavailable, MissingExtra
+from perdure.core.installation import add_extras
 from perdure.environments.database.engine import Row, SqlError
 from perdure.environments.database.server.address import Address
 
@@ -176,7 +177,7 @@ def _driver() -> Any:
     try:
         import pymysql
     except ImportError:
-        raise MissingExtra("the MySQL client", "pip install 'perdure[mysql]'") from None
+        raise MissingExtra("the MySQL client", add_extras("mysql")) from None
     return pymysql
 
 
