@@ -213,3 +213,16 @@ def test_dry_run_asks_no_model(perdure: Perdure, folder: Path) -> None:
 
 def test_dry_run_of_a_scripted_agent_is_free(perdure: Perdure) -> None:
     assert facts(perdure, "--dry-run")["calls_at_most"] == 0
+
+
+def test_a_folder_of_any_name_is_found_again(perdure: Perdure, folder: Path) -> None:
+    body = facts(perdure, "--out", "runs/🦊", "--limit", "1")
+    assert body["folder"] == "runs/🦊"
+    assert (folder / "runs" / "🦊" / "sessions.jsonl").exists()
+    assert perdure("report", "runs/🦊").exit_code == 0
+
+
+def test_a_task_id_of_any_name_is_looked_up_as_it_is(perdure: Perdure) -> None:
+    result = perdure("run", "counter.toml", "--tasks", "0,🦊", "--out", "out")
+    assert result.exit_code == 2
+    assert "has no task '🦊'" in result.stderr

@@ -26,7 +26,7 @@ CASES = {
     ),
     "unknown parameter": (
         ["run", "counter.toml", "--set", "environment.size=3"],
-        "environment.size: unknown key; choose one of: tasks, seed, max_interactions",
+        "environment.size: unknown key; choose one of: tasks, seed",
     ),
     "wrong parameter": (
         ["run", "counter.toml", "--set", "environment.tasks=0"],
@@ -71,7 +71,7 @@ CASES = {
     ),
     "bad parameter to check": (
         ["check", "environment", "counter", "--set", "size=1"],
-        "environment.size: unknown key; choose one of: tasks, seed, max_interactions",
+        "environment.size: unknown key; choose one of: tasks, seed",
     ),
     "no file to check": (["check", "environment", "absent.py:World"], "there is no file"),
     "bad new name": (["new", "strategy", "My-Strategy"], "'My-Strategy' is no name for a module"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -119,6 +121,36 @@ class Appending(CounterEnvironment):
         return None if key is None else f"{key} {self._read}"
 
 
+class Shared(CounterEnvironment):
+    """Keeps the counter where every instance finds it."""
+
+    value = 0
+
+    def reset(self, trial: Trial) -> Opening:
+        opening = super().reset(trial)
+        Shared.value = self._value
+        return opening
+
+    def interact(self, action: str) -> Observation:
+        self._value = Shared.value
+        observation = super().interact(action)
+        Shared.value = self._value
+        return observation
+
+
+class OneThread(CounterEnvironment):
+    """Two threads that open tasks at once disturb each other."""
+
+    _opening: int | None = None
+
+    def reset(self, trial: Trial) -> Opening:
+        OneThread._opening = threading.get_ident()
+        time.sleep(0.01)
+        if OneThread._opening != threading.get_ident():
+            raise RuntimeError("another thread opened a task meanwhile")
+        return super().reset(trial)
+
+
 class Illiterate(CounterEnvironment):
     def read_action(self, text: str) -> str | None:
         return None
@@ -149,6 +181,8 @@ class Held(CounterEnvironment):
         (Hasty, "read action is pure and total"),
         (Appending, "read action is pure and total"),
         (Illiterate, "read action is pure and total"),
+        (Shared, "instances do not disturb each other"),
+        (OneThread, "instances do not disturb each other"),
         (Held, "release is idempotent"),
     ],
 )

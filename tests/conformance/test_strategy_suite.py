@@ -30,6 +30,35 @@ class Impure(FullHistory):
         return [Message("system", f"{first.text} ({self._renderings})"), *rest]
 
 
+class Leaking(FullHistory):
+    """Keeps what it was last shown, for a summary that it writes later."""
+
+    def __init__(self) -> None:
+        self._shown = self._summary = ""
+
+    def render(self, view: ContextView) -> Sequence[Message]:
+        self._shown = view.instructions_block
+        first, *rest = super().render(view)
+        return [Message("system", first.text + self._summary), *rest]
+
+    def observe(self, observation: Observation) -> None:
+        self._summary = f" ({len(self._shown)})"
+
+
+class Counting(FullHistory):
+    """Its trace tells how often it was asked to render."""
+
+    def __init__(self) -> None:
+        self._renderings = 0
+
+    def render(self, view: ContextView) -> Sequence[Message]:
+        self._renderings += 1
+        return super().render(view)
+
+    def trace(self) -> JSON:
+        return self._renderings
+
+
 class Unlearned(FullHistory):
     def render(self, view: ContextView) -> Sequence[Message]:
         return [Message("system", view.instructions), *list(super().render(view))[1:]]
@@ -137,6 +166,8 @@ class TwoMinds(FullHistory):
         (Sticky, "note stands beside the observation"),
         (Deaf, "note stands beside the observation"),
         (TwoMinds, "read is pure"),
+        (Leaking, "render is pure"),
+        (Counting, "render is pure"),
         (Impure, "render is pure"),
         (Unlearned, "first message is the instructions block"),
         (Lecturing, "only the first message is system"),

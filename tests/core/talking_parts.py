@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
-from perdure import Callback, CallbackContext, LanguageModel, Message, Request
+from perdure import Callback, CallbackContext, Message, Request
 from perdure.core.errors import ModelError
+from perdure.core.model import ModelHandle
 from perdure.core.parameters import Operational
 from perdure.core.types import JSON, Observation
 from perdure.core.world import World
@@ -18,7 +19,7 @@ from tests.core.worlds import Breakable
 class Talking(Breakable):
     """Asks a simulated user about every action."""
 
-    def __init__(self, *, knobs: Annotated[Path, Operational], model: LanguageModel, tasks: int = 3) -> None:
+    def __init__(self, *, knobs: Annotated[Path, Operational], model: ModelHandle, tasks: int = 3) -> None:
         super().__init__(knobs=knobs, tasks=tasks)
         self._model = model
 
@@ -39,11 +40,8 @@ class Fragile(Callback):
         self._file = breaks_on
 
     def on_agent_inference(self, ctx: CallbackContext) -> None:
-        if (
-            self._file.exists()
-            and ctx.session.reply is not None
-            and ctx.session.reply.text == self._file.read_text()
-        ):
+        reply = ctx.session.reply
+        if self._file.exists() and reply is not None and reply.text == self._file.read_text():
             raise KeyError("a bug")
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perdure.core.errors import ConfigError, UsageError
+from perdure.core.types import EPOCH
 from perdure.experiment.config import apply_set, flatten, load_config
 
 COUNTER: dict[str, Any] = {"environment": {"name": "counter"}}
@@ -49,6 +51,9 @@ def complaint(config: Any, *sets: str) -> str:
         ({"seed": 1.5}, "seed: Input should be a valid integer, got 1.5"),
         ({"seed": True}, "seed: Input should be a valid integer, got True"),
         ({"name": "a/b"}, "got 'a/b'"),
+        ({"clock": "noon"}, "clock: Value error, Invalid isoformat string: 'noon', got 'noon'"),
+        ({"clock": "2026-05-04T12:00:00"}, "clock: Value error, expected an offset from UTC too"),
+        ({"clock": 3}, "clock: Input should be a valid string, got 3"),
         ({"name": ""}, "name: "),
         ({"environment": "counter"}, "environment: Input should be a valid dictionary"),
         ({"environment": {}}, "environment.name: missing"),
@@ -214,3 +219,16 @@ def test_no_set_is_a_crash(path: str, value: str) -> None:
     with suppress(ConfigError):
         apply_set(data, f"{path}={value}")
     assert set(data) >= {"a"}
+
+
+@pytest.mark.parametrize(
+    "text", ['"2026-05-04T12:00:00Z"', "2026-05-04T12:00:00Z", "2026-05-04T14:00:00+02:00"]
+)
+def test_a_clock_has_one_spelling(tmp_path: Path, text: str) -> None:
+    (tmp_path / "run.toml").write_text(f'clock = {text}\n[environment]\nname = "counter"\n')
+    config = load_config(tmp_path / "run.toml")
+    assert config.instant == datetime(2026, 5, 4, 12, tzinfo=UTC)
+    same = load_config({"environment": {"name": "counter"}}, [f"clock={text}"])
+    assert same.clock == config.clock == "2026-05-04T12:00:00+00:00"
+    default = load_config({"environment": {"name": "counter"}})
+    assert default.instant == EPOCH

@@ -148,3 +148,11 @@ def test_doing_nothing(bench: Bench) -> None:
     run = bench.run(agent={"kind": "do_nothing"})
     assert [(r.interactions, r.correct) for r in run.records()] == [(1, False)] * 3
     assert bench.asked == 0
+
+
+def test_folders_and_task_ids_are_never_read_as_something_else(tmp_path: Path) -> None:
+    for name in ("🦊", "a = 1", '"quoted"', "new\nline"):
+        config = {"environment": {"name": "counter", "tasks": 1}, "agent": {"kind": "oracle"}}
+        run = perdure.run(config, out=tmp_path / name)
+        assert run.folder == tmp_path / name
+        assert len(perdure.load(tmp_path / name).sessions) == 1

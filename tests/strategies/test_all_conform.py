@@ -8,6 +8,8 @@ import pytest
 
 from perdure.conformance.strategies import check_strategy
 from perdure.core.agent import ContextStrategy
+from perdure.core.request_digest import request_digest
+from perdure.core.types import Completion
 from perdure.strategies.capped_summary import CappedSummary
 from perdure.strategies.memory import Memory
 from perdure.strategies.prompt_compression import PromptCompression
@@ -15,20 +17,26 @@ from perdure.strategies.sliding_window import SlidingWindow
 from perdure.strategies.stateful import Stateful
 from tests.strategies.playing import WordModel
 
+
+def summariser() -> WordModel:
+    """Writes another summary for another request, so that what leaks into one is seen later."""
+    return WordModel(lambda request: Completion(f"a summary {request_digest(request)[:8]}"))
+
+
 BUILDS: dict[str, Callable[[], ContextStrategy]] = {
-    "memory": lambda: Memory(model=WordModel()),
-    "memory with a period": lambda: Memory(model=WordModel(), window=0, period=7),
+    "memory": lambda: Memory(model=summariser()),
+    "memory with a period": lambda: Memory(model=summariser(), window=0, period=7),
     "stateful": Stateful,
     "stateful, state last": lambda: Stateful(state_position="last", merge="deep", commit="paper"),
     "sliding window of turns": lambda: SlidingWindow(turns=2),
     "sliding window of nothing": lambda: SlidingWindow(turns=0),
-    "sliding window under a budget": lambda: SlidingWindow(budget_tokens=120, model=WordModel()),
-    "sliding window, budget too small": lambda: SlidingWindow(budget_tokens=1, model=WordModel()),
-    "capped summary": lambda: CappedSummary(model=WordModel(), summary_tokens=5),
-    "capped summary under a budget": lambda: CappedSummary(model=WordModel(), budget_tokens=100),
-    "compression": lambda: PromptCompression(budget_tokens=120, model=WordModel()),
+    "sliding window under a budget": lambda: SlidingWindow(budget_tokens=120, model=summariser()),
+    "sliding window, budget too small": lambda: SlidingWindow(budget_tokens=1, model=summariser()),
+    "capped summary": lambda: CappedSummary(model=summariser(), summary_tokens=5),
+    "capped summary under a budget": lambda: CappedSummary(model=summariser(), budget_tokens=100),
+    "compression": lambda: PromptCompression(budget_tokens=120, model=summariser()),
     "compression of the history only": lambda: PromptCompression(
-        budget_tokens=40, budget="history_only", model=WordModel()
+        budget_tokens=40, budget="history_only", model=summariser()
     ),
 }
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from perdure.conformance.checks import shorten
 from perdure.core.agent import Agent
 from perdure.core.callback import CallbackList
 from perdure.core.controller import Limits
@@ -96,15 +97,22 @@ class Subject:
         between: Callable[[Environment], None] = lambda environment: None,
     ) -> list[str]:
         """The opening, every answer and the verdict of one play, each as one text; `between` actions."""
-        texts = [self.opening_text(environment.reset(Trial(task)))]
+        texts = []
+        for text in self.steps(environment, task, actions):
+            texts.append(text)
+            if len(texts) < len(actions) + 2:
+                between(environment)
+        return texts
+
+    def steps(self, environment: Environment, task: str, actions: Sequence[str]) -> Iterator[str]:
+        """The same, one after the other."""
+        yield self.opening_text(environment.reset(Trial(task)))
         for action in actions:
-            between(environment)
             observation = environment.interact(action)
             text = self.world.normalise(observation.text)
-            texts.append(f"{text} {observation.accepted} {observation.done} {observation.status}")
-        between(environment)
+            yield f"{text} {observation.accepted} {observation.done} {observation.status}"
         evaluation = environment.complete()
-        return [*texts, f"{evaluation.outcome} {evaluation.reward} {sorted(evaluation.detail.items())}"]
+        yield f"{evaluation.outcome} {evaluation.reward} {sorted(evaluation.detail.items())}"
 
 
 def play(
@@ -139,6 +147,14 @@ def play(
             for past in store.past:
                 actions[past.record.task_id] = [item.action for item in past.interactions]
         return list(store.past.records())
+
+
+def parting(first: Sequence[str], second: Sequence[str]) -> str:
+    """Where two transcripts part, in one line."""
+    pairs = zip(first, second, strict=False)
+    step = next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(first), len(second)))
+    texts = [shorten(item[step]) if step < len(item) else "nothing" for item in (first, second)]
+    return f"step {step} differs: {texts[0]} and then {texts[1]}"
 
 
 def spread(items: list[str], count: int) -> list[str]:

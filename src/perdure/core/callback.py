@@ -6,18 +6,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from math import isfinite
 from typing import Literal, TypeAlias
 
 from perdure.core.agent import Agent, ContextView
 from perdure.core.environment import Environment
 from perdure.core.errors import ConfigError
+from perdure.core.plain_json import beyond_json
 from perdure.core.session import NoPastSessions, PastSessions, Session
 from perdure.core.types import JSON, Reply
-
-_DEEPEST = 200
-"""Levels of lists and objects that a state may have; what is deeper, or holds itself, is never read back."""
-
 
 Reach: TypeAlias = Literal["session", "stream", "watch"]
 
@@ -183,7 +179,7 @@ class CallbackList:
         for name, callback in self._callbacks.items():
             with _blamed(name, event):
                 answer = ask(callback)
-                if (lost := _beyond_json(answer)) is not None:
+                if (lost := beyond_json(answer, "state")) is not None:
                     raise ConfigError(f"callback {name!r}: {event} returned what JSON cannot hold: {lost}")
             if answer is not None:
                 if callback.reach != "stream":
@@ -201,28 +197,6 @@ def _blamed(name: str, event: str) -> Iterator[None]:
     except Exception as error:
         error.add_note(f"raised by the callback {name!r} in {event}")
         raise
-
-
-def _beyond_json(state: object) -> str | None:
-    """The first part of a state that would not come back from JSON as it was; a tuple may become a list."""
-    waiting: list[tuple[str, object, int]] = [("state", state, 0)]
-    while waiting:
-        where, value, depth = waiting.pop()
-        if depth > _DEEPEST:
-            return f"{where[:60]}… is nested more than {_DEEPEST} levels deep"
-        if isinstance(value, dict):
-            for key, item in value.items():
-                if not isinstance(key, str):
-                    return f"{where} has the key {key!r:.80}; keys are strings"
-                waiting.append((f"{where}[{key!r}]", item, depth + 1))
-        elif isinstance(value, list | tuple):
-            waiting.extend((f"{where}[{i}]", item, depth + 1) for i, item in enumerate(value))
-        elif isinstance(value, float):
-            if not isfinite(value):
-                return f"{where} is {value!r}"
-        elif value is not None and not isinstance(value, str | int):
-            return f"{where} is {value!r:.80} of type {type(value).__name__!r}"
-    return None
 
 
 def label_of(callback: Callback | type[Callback]) -> str:

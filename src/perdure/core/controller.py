@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from perdure.core.agent import Agent, ContextView
 from perdure.core.callback import CallbackContext, CallbackList, SessionController, Step
 from perdure.core.environment import Environment
-from perdure.core.errors import ModelError
+from perdure.core.errors import ContractBroken, ModelError
+from perdure.core.plain_json import beyond_json
 from perdure.core.recording import FinishedTask, TaskLog
 from perdure.core.session import PastSessions, Session, SessionStatus
-from perdure.core.types import Observation, Trial
+from perdure.core.types import JSON, Observation, Trial
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ class Controller:
         while session.status is SessionStatus.RUNNING:
             self._turn(session, ctx)
         if started:
-            session.trace = self._agent.trace()
+            session.trace = self._checked_trace(session)
         if opened and not self._flags.take(Step.COMPLETE):
             self._grade(session)
             self._callbacks.fire("on_environment_complete", ctx)
@@ -150,6 +151,13 @@ class Controller:
             session.evaluate(self._environment.complete())
         except ModelError as error:
             session.fail_grading(str(error))
+
+    def _checked_trace(self, session: Session) -> JSON:
+        """What the agent recorded. Raises ContractBroken for what no file could give back."""
+        trace = self._agent.trace()
+        if (lost := beyond_json(trace, "trace")) is not None:
+            raise ContractBroken(f"the agent's trace of task {session.task_id!r} is no JSON: {lost}")
+        return trace
 
     def _view(self, session: Session) -> ContextView:
         return ContextView.of(session, self._environment.instructions, self._reply_form)

@@ -12,6 +12,7 @@
     │   └── StorageError           the disk is full or read-only
     ├── ModelError                 a reply that could not be had: *data*, becomes a session status
     ├── Refusal                    what a tool of a `StateAgent` raises to refuse a call: the model is told
+    ├── ContractBroken             a plugin gave what its contract forbids: a bug in it, exit 1
     ├── IllegalTransition          a session was moved where it cannot go: a bug in a plugin or here
     └── Divergence                 a resumed task asked for something its log does not hold
 
@@ -92,6 +93,10 @@ class Refusal(PerdureError):
 
     The model is shown the message, and the patch that came with the call is dropped.
     """
+
+
+class ContractBroken(PerdureError):
+    """A plugin gave what its contract forbids. The session under way is not kept; those before it are."""
 
 
 class IllegalTransition(PerdureError):

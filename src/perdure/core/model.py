@@ -10,15 +10,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from json import dumps
 from threading import Lock
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Protocol, TypeAlias, runtime_checkable
 
+from perdure.core.draws import Draws
 from perdure.core.errors import ModelError, PluginNotFound, UsageError
 from perdure.core.reply_cleaning import clean_completion
-from perdure.core.request_digest import drawn_digest, question_digest
-from perdure.core.types import JSON, Completion, Draw, Message, Request, Sampling, TokenCount, Usage
+from perdure.core.types import JSON, Completion, Message, Request, Sampling, TokenCount, Usage
 
 __all__ = [
     "CallRecorder",
@@ -233,13 +233,13 @@ class ModelPool:
         self._shared = _Shared(dict(specs), build, identify, cache)
         self.recorder: CallRecorder | None = None
         """The call log of this lane's task under way, set by whoever plays it."""
-        self._draws = _Draws()
+        self._draws = Draws()
 
     def lane(self) -> ModelPool:
         """The same models for another lane."""
         other = copy(self)
         other.recorder = None
-        other._draws = _Draws()
+        other._draws = Draws()
         return other
 
     @property
@@ -331,29 +331,6 @@ class ModelPool:
         if paid and isinstance(outcome, Completion):
             with self._shared.metering:
                 self._shared.usage += outcome.usage
-
-
-class _Draws:
-    """Tells equal questions of one caller in one turn apart, by counting them."""
-
-    def __init__(self) -> None:
-        self._turn: tuple[Any, int] = (None, 0)
-        self._asked: dict[tuple[str, str], int] = {}
-
-    def stamp(
-        self, caller: str, model: str, requests: Iterable[Request], recorder: CallRecorder
-    ) -> Iterator[tuple[Request, str]]:
-        """Each request with its draw, and its digest."""
-        turn = (recorder, recorder.turn)
-        if turn != self._turn:
-            self._turn = turn
-            self._asked.clear()
-        for request in requests:
-            question = question_digest(request, model)
-            number = self._asked.get((caller, question), 0)
-            self._asked[caller, question] = number + 1
-            draw = Draw(recorder.repeat, recorder.turn, number)
-            yield replace(request, draw=draw), drawn_digest(question, draw)
 
 
 class _Unrecorded:

@@ -1,4 +1,4 @@
-"""Content addresses of requests: what they ask, and which draw of the answer is wanted."""
+"""Content addresses of requests: what the call log, replays and the response cache know them by."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def question_digest(request: Request, model: str) -> str:
 
 
 def drawn_digest(question: str, draw: Draw) -> str:
-    """Content address of one draw of a question."""
+    """Content address of one draw of a question, from the address of the question."""
     return _digest(question, str(draw.repeat), str(draw.turn), str(draw.draw))
 
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import overload
 
-from perdure.core.errors import IllegalTransition
+from perdure.core.errors import ContractBroken, IllegalTransition
 from perdure.core.reply_cleaning import well_formed
 from perdure.core.types import (
     EPOCH,
@@ -304,13 +304,15 @@ class Session:
         self.finish_reason = reason
 
     def evaluate(self, evaluation: Evaluation) -> None:
-        """The grader's verdict, once, after the session ended."""
+        """The grader's verdict, once, after the session ended. Raises ContractBroken, IllegalTransition."""
         if not self.status.is_terminal:
             raise IllegalTransition(f"session {self.task_id!r} is {self.status}, it cannot be graded yet")
         if self.evaluation.outcome is not EvaluationOutcome.UNSET:
             raise IllegalTransition(f"session {self.task_id!r} has its outcome: {self.evaluation.outcome}")
         if evaluation.outcome is EvaluationOutcome.UNSET:
             raise IllegalTransition("an evaluation must have an outcome")
+        if (problem := evaluation.problem()) is not None:
+            raise ContractBroken(f"the environment graded task {self.task_id!r} with {problem}")
         self.evaluation = evaluation
 
     def fail_grading(self, reason: str) -> None:

@@ -14,12 +14,12 @@ from perdure.core.types import EvaluationOutcome, Message, Observation, Trial
 from perdure.environments.repository import (
     RepositoryEnvironment,
 )
-from perdure.environments.repository.environment import true_states
 from perdure.environments.repository.oracle import RepositoryOracle
 from perdure.environments.repository.parameters import Drift, Verbs
 from perdure.environments.repository.perfect_reader import perfect_reader, perfect_summary
 from perdure.environments.repository.scoring import state_fidelity
 from perdure.environments.repository.state import RepositoryState
+from perdure.environments.skillexec.environment import true_states
 from tests.environments.repository.repository_play import (
     oracle_verdicts,
     play_agent,

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from perdure.core.types import Trial
 from perdure.environments.repository import RepositoryEnvironment, script_digest
 from perdure.environments.repository.actions import WAIT, parse_action
-from perdure.environments.repository.environment import true_states
 from perdure.environments.repository.events import Kind
 from perdure.environments.repository.parameters import Parameters, Verbs
 from perdure.environments.repository.play import Play
 from perdure.environments.repository.script import write_script
 from perdure.environments.repository.store import ROOT, Pull, Repository
+from perdure.environments.skillexec.environment import true_states
 
 SCRIPTS = {
     "42": ("8c4635fb9f4a", "af1ad5cc3fee", "d0868f8f3d86", "1292db4915b5", "09bc06225ebc"),

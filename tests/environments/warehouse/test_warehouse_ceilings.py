@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from perdure.core.types import EvaluationOutcome, Message, Observation, Trial
+from perdure.environments.skillexec.environment import true_states
 from perdure.environments.warehouse import WarehouseEnvironment
-from perdure.environments.warehouse.environment import true_states
 from perdure.environments.warehouse.oracle import WarehouseOracle
 from perdure.environments.warehouse.parameters import Drift, Profile, Tier
 from perdure.environments.warehouse.perfect_reader import perfect_reader

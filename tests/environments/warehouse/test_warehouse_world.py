@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perdure.core.types import Trial
+from perdure.environments.skillexec.environment import true_states
 from perdure.environments.warehouse import WarehouseEnvironment, script_digest
-from perdure.environments.warehouse.environment import true_states
 from perdure.environments.warehouse.events import Kind
 from perdure.environments.warehouse.parameters import Parameters
 from perdure.environments.warehouse.play import Play

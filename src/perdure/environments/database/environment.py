@@ -25,7 +25,7 @@ from perdure.environments.database.prompts import (
 )
 from perdure.environments.database.scoring import answer_is_right, orders_its_result, same_rows
 from perdure.environments.database.server.address import PASSWORD_VARIABLE, parse_url
-from perdure.environments.database.tasks import DatabaseTask, load_tasks
+from perdure.environments.database.tasks import DatabaseTask, shared_tasks
 from perdure.metrics.skills import skill_metrics
 
 MAX_INTERACTIONS = 3
@@ -65,7 +65,8 @@ class DatabaseEnvironment(Environment):
         _check_choice("on_invalid_action", on_invalid_action, (None, "observe", "end"))
         if query_timeout <= 0 or max_observation_chars < 100:
             raise ValueError("query_timeout must be positive, and max_observation_chars at least 100")
-        loaded = load_tasks(Path(tasks) if tasks is not None else None)
+        self._loaded = shared_tasks(Path(tasks) if tasks is not None else None)
+        loaded = self._loaded.value
         self._as_paper = compat == "paper"
         invalid = on_invalid_action or ("end" if self._as_paper else "observe")
         self._ends_on_invalid = invalid == "end"

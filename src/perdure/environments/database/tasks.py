@@ -15,6 +15,7 @@ from perdure.core.errors import ConfigError
 from perdure.core.types import JSON, Task
 from perdure.environments.database.agentbench import is_agentbench, published_entry
 from perdure.environments.database.engine import Column, Row, Table
+from perdure.environments.loaded_once import Loaded, LoadedOnce
 
 SHIPPED = "the shipped tasks"
 _SCALARS = (str, int, float, type(None))
@@ -44,8 +45,21 @@ class TaskSet:
     """12 hex digits over the file's bytes."""
 
 
+_LOADED: LoadedOnce[TaskSet] = LoadedOnce()
+
+
+def shared_tasks(path: Path | None = None) -> Loaded[TaskSet]:
+    """As `load_tasks`, once a process for equal contents of a file."""
+    where, raw = _read(path)
+    return _LOADED.get((where, blake2b(raw).digest()), lambda: _parse_tasks(path, where, raw))
+
+
 def load_tasks(path: Path | None = None) -> TaskSet:
     """Read a task file, or the shipped one. Raises ConfigError: one line with file, entry and problem."""
+    return _parse_tasks(path, *_read(path))
+
+
+def _read(path: Path | None) -> tuple[str, bytes]:
     where = str(path) if path is not None else SHIPPED
     try:
         if path is not None:
@@ -54,6 +68,10 @@ def load_tasks(path: Path | None = None) -> TaskSet:
             raw = files("perdure.environments.database").joinpath("data/tasks.json").read_bytes()
     except OSError as error:
         raise ConfigError(f"{where}: cannot be read: {error.strerror or error}") from error
+    return where, raw
+
+
+def _parse_tasks(path: Path | None, where: str, raw: bytes) -> TaskSet:
     try:
         content = _parse(raw, path)
     except (ValueError, RecursionError) as error:

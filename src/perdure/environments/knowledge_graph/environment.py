@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Literal
@@ -33,12 +34,28 @@ from perdure.environments.knowledge_graph.scoring import grade
 from perdure.environments.knowledge_graph.tasks import KnowledgeGraphTask, load_tasks
 from perdure.environments.knowledge_graph.triple_store import QueryRefused, TripleStore
 from perdure.environments.knowledge_graph.world import SHIPPED_GRAPH, SHIPPED_ONTOLOGY, SHIPPED_TASKS
+from perdure.environments.loaded_once import LoadedOnce
 from perdure.metrics.skills import skill_metrics
 
 MAX_INTERACTIONS = 15
 
 _LONGEST_REASON = 500
 """Characters of an answer that a finish reason repeats."""
+
+
+@dataclass(frozen=True)
+class _Files:
+    """What is read once a process: questions and the ontology, where there is one."""
+
+    tasks: Mapping[str, KnowledgeGraphTask]
+    ontology: Ontology | None
+
+    @classmethod
+    def read(cls, tasks: Path, ontology: Path | None) -> _Files:
+        return cls(load_tasks(tasks), None if ontology is None else load_ontology(ontology))
+
+
+_FILES: LoadedOnce[_Files] = LoadedOnce()
 
 
 class KnowledgeGraphEnvironment(Environment):
@@ -85,12 +102,14 @@ class KnowledgeGraphEnvironment(Environment):
         self.instructions = INSTRUCTIONS.format(max_interactions=max_interactions)
         self.history_factory = HistoryFactory()
         tasks = tasks or SHIPPED_TASKS
-        self._tasks = load_tasks(tasks)
-        self._ontology = None if ontology is None else load_ontology(ontology)
-        self.version = f"1+{_digest(tasks, graph, *(ontology_files(ontology) if ontology else ()))}"
+        digest = _digest(tasks, graph, *(ontology_files(ontology) if ontology else ()))
+        self.version = f"1+{digest}"
+        self._loaded = _FILES.get((tasks, ontology, digest), lambda: _Files.read(tasks, ontology))
+        self._tasks, self._ontology = self._loaded.value.tasks, self._loaded.value.ontology
         self._paper = compat == "paper"
         self._ends_on_invalid = (on_invalid_action or ("end" if self._paper else "observe")) == "end"
-        self._store = _open_store(graph, endpoint, endpoint_kind, names, timeout_seconds)
+        shared = (graph, digest, namespace)
+        self._store = _open_store(graph, endpoint, endpoint_kind, names, timeout_seconds, shared)
         self._task: KnowledgeGraphTask | None = None
         self._interpreter: Interpreter | None = None
         self._answer: set[str] | None = None
@@ -236,6 +255,7 @@ def _open_store(
     endpoint_kind: Literal["standard", "virtuoso"],
     names: Names,
     timeout_seconds: float,
+    shared: Hashable,
 ) -> TripleStore:
     if endpoint is not None:
         from perdure.environments.knowledge_graph.sparql_store import SparqlStore
@@ -244,7 +264,7 @@ def _open_store(
     assert graph is not None
     from perdure.environments.knowledge_graph.oxigraph_store import OxigraphStore
 
-    return OxigraphStore(graph, names=names, timeout_seconds=timeout_seconds)
+    return OxigraphStore(graph, names=names, timeout_seconds=timeout_seconds, shared=shared)
 
 
 def _digest(*files: Path | None) -> str:

@@ -8,7 +8,7 @@ variables is an intersection of two sets.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Hashable, Iterable, Iterator, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -20,13 +20,16 @@ from perdure.environments.knowledge_graph.programs import And, Count, Entity, Jo
 from perdure.environments.knowledge_graph.queries import PREDICATES
 from perdure.environments.knowledge_graph.triple_files import Row, is_ntriples, open_bytes, read_columns
 from perdure.environments.knowledge_graph.triple_store import QueryRefused, TripleStore
+from perdure.environments.loaded_once import Loaded, LoadedOnce
 
 if TYPE_CHECKING:
-    from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Triple
+    from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Store, Triple
 
     Term: TypeAlias = NamedNode | BlankNode | Literal | Triple
     Member: TypeAlias = str | BlankNode | Literal | Triple
     """A node by its IRI (texts hash and compare fastest), anything else as it is."""
+
+_GRAPHS: LoadedOnce[Store] = LoadedOnce()
 
 _MOST_KEPT = 5_000_000
 """Members of kept sets; beyond, they are evaluated anew."""
@@ -37,10 +40,18 @@ _LOOKUPS_A_LOOK = 256
 class OxigraphStore(TripleStore):
     """A graph in memory, read from a file.
 
-    `timeout_seconds` bounds one query. Raises MissingExtra; OSError or ValueError for the file.
+    `timeout_seconds` bounds one query. Stores with equal `shared` keys hold one graph, which the first of
+    them loads; None: one of its own. Raises MissingExtra; OSError or ValueError for the file.
     """
 
-    def __init__(self, graph: Path, *, names: Names | None = None, timeout_seconds: float = 30.0) -> None:
+    def __init__(
+        self,
+        graph: Path,
+        *,
+        names: Names | None = None,
+        timeout_seconds: float = 30.0,
+        shared: Hashable = None,
+    ) -> None:
         try:
             import pyoxigraph
         except ImportError:
@@ -48,10 +59,15 @@ class OxigraphStore(TripleStore):
         self._rdf = pyoxigraph
         self._names = names or Names()
         self._timeout = timeout_seconds
-        self._store = pyoxigraph.Store()
         self._kept: dict[Program, Set[Member]] = {}
         self._kept_members = 0
-        self._load(graph)
+        self._loaded = (
+            Loaded(self._load(graph)) if shared is None else _GRAPHS.get(shared, lambda: self._load(graph))
+        )
+
+    @property
+    def _store(self) -> Store:
+        return self._loaded.value
 
     def __len__(self) -> int:
         return len(self._store)
@@ -86,17 +102,19 @@ class OxigraphStore(TripleStore):
     def close(self) -> None:
         """Drop the graph."""
         self.forget()
-        self._store = self._rdf.Store()
+        self._loaded = Loaded(self._rdf.Store())
 
-    def _load(self, graph: Path) -> None:
+    def _load(self, graph: Path) -> Store:
+        store = self._rdf.Store()
         if is_ntriples(graph):
             with open_bytes(graph) as content:
                 try:
-                    self._store.bulk_load(input=content, format=self._rdf.RdfFormat.N_TRIPLES)
+                    store.bulk_load(input=content, format=self._rdf.RdfFormat.N_TRIPLES)
                 except SyntaxError as error:
                     raise ValueError(f"{graph.name}: {error}") from error
         else:
-            self._store.bulk_extend(map(self._quad, read_columns(graph)))
+            store.bulk_extend(map(self._quad, read_columns(graph)))
+        return store
 
     def _quad(self, row: Row) -> Quad:
         subject, relation, value, datatype = row

@@ -5,14 +5,13 @@ from perdure.environments.repository.actions import DO_NOTHING
 from perdure.environments.repository.environment import (
     MAX_INTERACTIONS,
     RepositoryEnvironment,
-    script_digest,
     state_support,
-    true_states,
 )
 from perdure.environments.repository.oracle import oracle
 from perdure.environments.repository.perfect_reader import perfect_reader, perfect_summary
 from perdure.environments.repository.prompts import REPLY_FORM
 from perdure.environments.repository.scoring import state_fidelity
+from perdure.environments.skillexec.environment import script_digest, true_states
 
 WORLD = World(
     environment=RepositoryEnvironment,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from perdure.environments.repository.parameters import Verbs
+from perdure.environments.skillexec.commands import find_command
 
 Verb: TypeAlias = Literal[
     "Commit", "CreatePR", "Merge", "FixCI", "RunTests", "CherryPick", "CreateRelease", "Rollback", "Wait"
@@ -50,7 +51,6 @@ ACTION_PATTERN = "(" + "|".join(" ".join((verb, *parts)) for verb, parts in _ARG
 
 _VERBS: dict[str, Verb] = {verb.lower(): verb for verb in _ARGUMENTS}
 _COMMAND = re.compile(ACTION_PATTERN, re.IGNORECASE)
-_LONGEST_COMMAND = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,17 +70,7 @@ WAIT = RepositoryAction("Wait")
 
 def parse_action(reply: str) -> RepositoryAction | str:
     """The action of a reply, or one line that says why there is none. Linear time; quotes nothing."""
-    if len(reply) <= _LONGEST_COMMAND and "\n" not in (bare := reply.strip()) and ":" not in bare:
-        action = _parse_command(bare)
-        if action is not None:
-            return action
-    for line in reversed(reply.splitlines()):
-        text = line.strip()
-        if text[:7].lower() == "action:":
-            command = text[7:].strip(" \t`*.") if len(text) <= _LONGEST_COMMAND else ""
-            parsed = _parse_command(command)
-            return parsed if parsed is not None else "not a command"
-    return "no action found, write a line such as `Action: Wait`"
+    return find_command(reply, _parse_command)
 
 
 def _parse_command(text: str) -> RepositoryAction | None:

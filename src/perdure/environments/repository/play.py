@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from perdure.core.types import Evaluation, Observation
+from perdure.core.types import JSON, Evaluation, Observation
 from perdure.environments.repository.actions import WAIT, RepositoryAction, parse_action
 from perdure.environments.repository.events import Event, Kind, right_action
 from perdure.environments.repository.noise import syslog
 from perdure.environments.repository.parameters import Parameters
 from perdure.environments.repository.scene import change_world, set_aside, take_place
-from perdure.environments.repository.scoring import Tally
+from perdure.environments.repository.scoring import graded
 from perdure.environments.repository.script import write_script
 from perdure.environments.repository.world import World
+from perdure.environments.skillexec.tally import Tally
 
 
 class Play:
@@ -52,9 +53,13 @@ class Play:
             )
         return Observation(f"{result}\n{self._next_event()}", accepted, reward=reward)
 
+    def state(self) -> JSON:
+        """The true state."""
+        return self.world.repository.state()
+
     def grade(self) -> Evaluation:
         """The verdict so far; events that were not reached count as failed."""
-        return self._tally.grade(self.script, self.world)
+        return graded(self._tally, self.script, self.world)
 
     def _next_event(self) -> str:
         t = self._t

@@ -1,13 +1,11 @@
-"""Tasks are generator seeds: task `43` is the script of seed 43."""
+"""A task is a generator seed, and all have one goal."""
 
 from __future__ import annotations
 
-from perdure.core.types import Task
 from perdure.environments.repository.parameters import Parameters
 from perdure.environments.repository.prompts import GOAL
 
 
-def make_tasks(count: int, seed: int, parameters: Parameters) -> dict[str, Task]:
-    """`count` tasks by id: the seeds from `seed` on."""
-    goal = GOAL.format(events=parameters.horizon)
-    return {str(number): Task(str(number), goal) for number in range(seed, seed + count)}
+def goal(parameters: Parameters) -> str:
+    """What every task of one configuration asks for."""
+    return GOAL.format(events=parameters.horizon)

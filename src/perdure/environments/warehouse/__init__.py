@@ -1,13 +1,12 @@
 """The warehouse of SkillExecBench: what stands where, over hundreds of events."""
 
 from perdure.core.world import Readers, World
+from perdure.environments.skillexec.environment import script_digest, true_states
 from perdure.environments.warehouse.actions import DO_NOTHING
 from perdure.environments.warehouse.environment import (
     MAX_INTERACTIONS,
     WarehouseEnvironment,
-    script_digest,
     state_support,
-    true_states,
 )
 from perdure.environments.warehouse.oracle import oracle
 from perdure.environments.warehouse.perfect_reader import perfect_reader, perfect_summary

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from perdure.environments.skillexec.commands import find_command
+
 Verb: TypeAlias = Literal["Store", "Ship", "Move", "Answer", "Wait"]
 
 NO_OP = "Wait"
@@ -30,7 +32,6 @@ _FORM: dict[str, tuple[Verb, str]] = {
     "answer": ("Answer", "shelf"),
     "wait": ("Wait", ""),
 }
-_LONGEST_COMMAND = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +49,7 @@ class WarehouseAction:
 
 def parse_action(reply: str) -> WarehouseAction | str:
     """The action of a reply, or one line that says why there is none. Linear time; quotes nothing."""
-    if len(reply) <= _LONGEST_COMMAND and "\n" not in (bare := reply.strip()) and ":" not in bare:
-        action = _parse_command(bare)
-        if action is not None:
-            return action
-    for line in reversed(reply.splitlines()):
-        text = line.strip()
-        if text[:7].lower() == "action:":
-            command = text[7:].strip(" \t`*.") if len(text) <= _LONGEST_COMMAND else ""
-            parsed = _parse_command(command)
-            return parsed if parsed is not None else "not a command"
-    return "no action found, write a line such as `Action: Wait`"
+    return find_command(reply, _parse_command)
 
 
 def _parse_command(text: str) -> WarehouseAction | None:

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from perdure.core.randomness import keyed_random
+from perdure.environments.skillexec.noise import noise_block
 from perdure.environments.warehouse.parameters import Parameters
 
 HEADER = "Telemetry:"
-_BITS = 32
 
 _ROBOT_STATES = ("idle", "charging", "driving", "lifting", "waiting", "docking", "returning", "diagnosing")
 _VIEWS = (
@@ -40,15 +39,8 @@ _ORDERS = (
 
 def telemetry(parameters: Parameters, seed: int, t: int) -> str:
     """The block of noise lines of step `t`, header first; empty without noise."""
-    if not parameters.noise:
-        return ""
-    bits = keyed_random(seed, "noise", t).getrandbits(_BITS * parameters.noise)
     line = _LINES[parameters.noise_tier]
-    lines = [HEADER]
-    for _ in range(parameters.noise):
-        lines.append(line(bits & 0xFFFFFFFF, parameters))
-        bits >>= _BITS
-    return "\n".join(lines)
+    return noise_block(HEADER, parameters.noise, seed, t, lambda draw: line(draw, parameters))
 
 
 def _random_line(draw: int, parameters: Parameters) -> str:

@@ -5,14 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
+from perdure.environments.skillexec.knobs import (
+    LONGEST_HORIZON,
+    NOISE_LEVELS,
+    SHORTEST_HORIZON,
+    NoiseTier,
+    between,
+    choose,
+    drift_step,
+    last_drift_step,
+)
+
 Profile: TypeAlias = Literal["paper", "growth", "dense"]
 Placement: TypeAlias = Literal["lowest", "any"]
-NoiseTier: TypeAlias = Literal["random", "near_miss", "override"]
 Drift: TypeAlias = Literal["none", "A", "B", "C", "D", "D_prime"]
 Tier: TypeAlias = Literal["none", "unforeseen", "late", "audit"]
 
-SHORTEST_HORIZON, LONGEST_HORIZON = 10, 1000
-NOISE_LEVELS = (0, 5, 20, 50)
 PAGES, ITEMS_A_PAGE = 6, 20
 
 RECEIVE_WEIGHT: dict[Profile, int] = {"paper": 1, "growth": 2, "dense": 1}
@@ -43,26 +51,26 @@ class Parameters:
     tier: Tier = "none"
 
     def __post_init__(self) -> None:
-        _choose("profile", self.profile, get_args(Profile))
-        _choose("placement", self.placement, get_args(Placement))
-        _choose("noise", self.noise, NOISE_LEVELS)
-        _choose("noise_tier", self.noise_tier, get_args(NoiseTier))
-        _choose("drift", self.drift, get_args(Drift))
-        _choose("tier", self.tier, get_args(Tier))
-        _between("horizon", self.horizon, SHORTEST_HORIZON, LONGEST_HORIZON)
-        _between("shelves", self.shelves, self.preloaded + 20, 100_000)
-        _between("probes", self.probes, 1, 100)
-        _between("gap", self.gap, 1, 100)
+        choose("profile", self.profile, get_args(Profile))
+        choose("placement", self.placement, get_args(Placement))
+        choose("noise", self.noise, NOISE_LEVELS)
+        choose("noise_tier", self.noise_tier, get_args(NoiseTier))
+        choose("drift", self.drift, get_args(Drift))
+        choose("tier", self.tier, get_args(Tier))
+        between("horizon", self.horizon, SHORTEST_HORIZON, LONGEST_HORIZON)
+        between("shelves", self.shelves, self.preloaded + 20, 100_000)
+        between("probes", self.probes, 1, 100)
+        between("gap", self.gap, 1, 100)
         if self.drift == "none":
             return
         if self.tier != "none":
             raise ValueError(f"drift {self.drift!r} and tier {self.tier!r} cannot be had together")
-        last = self.horizon - self.gap - 1 - self.probes
+        last = last_drift_step(self.horizon, self.gap, self.probes)
         if last < LEAD[self.drift]:
             shortest = self.horizon + LEAD[self.drift] - last
             raise ValueError(f"horizon must be at least {shortest} for this drift, not {self.horizon}")
         if self.step:
-            _between("step", self.step, LEAD[self.drift], last)
+            between("step", self.step, LEAD[self.drift], last)
 
     @property
     def preloaded(self) -> int:
@@ -72,15 +80,5 @@ class Parameters:
     @property
     def drift_step(self) -> int:
         """Index of the first event after the silent change."""
-        last = self.horizon - self.gap - 1 - self.probes
-        return self.step or max(LEAD[self.drift], min(self.horizon // 2, last))
-
-
-def _choose(knob: str, value: object, choices: tuple[object, ...]) -> None:
-    if value not in choices:
-        raise ValueError(f"{knob} must be one of {', '.join(map(str, choices))}, not {value!r}")
-
-
-def _between(knob: str, value: int, low: int, high: int) -> None:
-    if not low <= value <= high:
-        raise ValueError(f"{knob} must be between {low} and {high}, not {value}")
+        last = last_drift_step(self.horizon, self.gap, self.probes)
+        return drift_step(self.step, self.horizon, LEAD[self.drift], last)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from perdure.core.randomness import keyed_random
-from perdure.core.types import Evaluation, Observation
+from perdure.core.types import JSON, Evaluation, Observation
+from perdure.environments.skillexec.tally import Tally
 from perdure.environments.warehouse.actions import NO_OP, WarehouseAction, parse_action
 from perdure.environments.warehouse.change import change_world
 from perdure.environments.warehouse.events import Event, Kind
 from perdure.environments.warehouse.noise import telemetry
 from perdure.environments.warehouse.parameters import Parameters
-from perdure.environments.warehouse.scoring import Tally, is_right
+from perdure.environments.warehouse.scoring import is_right
 from perdure.environments.warehouse.script import write_script
 from perdure.environments.warehouse.world import World, shelf_name
 
@@ -53,10 +54,14 @@ class Play:
             )
         return Observation(f"{result}\n{self._next_event()}", accepted, reward=reward)
 
+    def state(self) -> JSON:
+        """The true state."""
+        return self.world.state()
+
     def grade(self) -> Evaluation:
         """The verdict so far; events that were not reached count as failed."""
         drifts = self._parameters.drift != "none"
-        return self._tally.grade(self.script.events, self._parameters.probes if drifts else 0)
+        return self._tally.grade(self.script.events, self._parameters.probes if drifts else 0, {})
 
     def _apply(self, action: WarehouseAction, event: Event) -> str:
         if action.verb == "Answer" and event.kind is not Kind.QUESTION:
