@@ -85,12 +85,12 @@ class Near(Counting):
         return None
 
 class Asking(Callback):
-    def __init__(self, *, model: "LanguageModel"):
+    def __init__(self, *, model: "ModelHandle"):
         self.model = model
     def on_environment_reset(self, ctx):
         self.model.generate([Request((Message("user", "hm?"),))])
 
-from perdure import LanguageModel, Message, Request
+from perdure import Message, ModelHandle, Request
 """
 
 

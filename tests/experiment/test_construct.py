@@ -9,7 +9,7 @@ from typing import Any, Literal
 import pytest
 
 from perdure.core.errors import ConfigError, MissingExtra
-from perdure.core.model import LanguageModel
+from perdure.core.model import ModelHandle, ModelPool, ModelSpec
 from perdure.experiment.construct import bind, construct
 from perdure.models.scripted import ScriptedModel
 
@@ -24,7 +24,7 @@ class Plugin:
         names: tuple[str, ...] = (),
         table: Mapping[str, int] | None = None,
         file: Path | None = None,
-        model: LanguageModel | None = None,
+        model: ModelHandle | None = None,
         form: Callable[[str], str] | None = None,
         **rest: int,
     ) -> None:
@@ -103,7 +103,7 @@ def test_a_path_is_looked_for_beside_the_configuration_and_then_here(
 
 
 def test_a_model_is_given_by_name() -> None:
-    model = ScriptedModel(["x"])
+    model = ModelPool({"m": ModelSpec("scripted")}, lambda _: ScriptedModel(["x"])).caller("me", "m")
     given = built({"size": 1, "model": "m"}, model_for={"m": model}.__getitem__)
     assert given[6] is model
     assert "callbacks.0.model: a model cannot be given here" in complaint({"size": 1, "model": "m"})

@@ -9,6 +9,7 @@ from pathlib import Path
 from perdure.core.errors import PerdureError, RunFolderError
 from perdure.core.types import JSON
 from perdure.experiment.config import load_config
+from perdure.experiment.registry import referenced_file
 from perdure.experiment.surroundings import resolve_environment
 from perdure.experiment.sweep.file import Sweep, SweepRun
 from perdure.storage.files import replace_atomically
@@ -19,7 +20,8 @@ RESOLVED_FILE = "resolved.json"
 def resolve_runs(sweep: Sweep, runs: Iterable[SweepRun]) -> list[SweepRun]:
     """The runs with resolved environments, kept in the sweep's folder. Raises RunFolderError, StorageError.
 
-    A run whose environment cannot be resolved stays as it is: carrying it out says why.
+    A run whose environment cannot be resolved stays as it is: carrying it out says why. So does one of a
+    `file.py:Class`, which its own process resolves.
     """
     path = sweep.out / RESOLVED_FILE
     kept = _read(path)
@@ -32,6 +34,8 @@ def resolve_runs(sweep: Sweep, runs: Iterable[SweepRun]) -> list[SweepRun]:
 
 def _resolve(run: SweepRun, base: Path, kept: dict[str, JSON]) -> SweepRun:
     section = load_config(run.config).environment
+    if referenced_file(section.name, base) is not None:
+        return run  # its code is for the run's own process: it may end whatever process loads it
     key = json.dumps(section.model_dump(mode="json"), sort_keys=True)
     if key not in kept:
         try:
