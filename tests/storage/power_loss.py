@@ -33,7 +33,7 @@ class Killed(BaseException):
 class Op:
     """One thing asked of the system. `target` is a file's inode, or the folder of a name."""
 
-    kind: str  # write, truncate, sync, names, sync_folder, or acknowledged
+    kind: str  # write, truncate, sync, names, sync_folder, acknowledged, or idle
     target: Inode = ""
     place: int = 0
     data: bytes = b""
@@ -156,6 +156,8 @@ class Machine:
 
     def take(self, op: Op) -> None:
         """Carry one op out."""
+        if op.kind == "idle":
+            return
         if op.kind == "acknowledged":
             self.facts[op.fact[0]] = op.fact[1]
         elif op.kind == "sync":

@@ -81,7 +81,7 @@ def test_what_was_done_to_a_log_lasts_and_every_sync_of_it_is_needed(
 
     def found(ops: list[Op]) -> bool:
         draw = Random(7)
-        states = crashes([*ops, *[Op("")] * len(ops)], 150, draw, scratch)
+        states = crashes([*ops, *[Op("idle")] * len(ops)], 150, draw, scratch)
         return any(wrong(left) for left, told in states if "done" in told)
 
     syncs = [op for op in recorder.ops if op.kind.startswith("sync")]
