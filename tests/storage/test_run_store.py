@@ -20,7 +20,8 @@ from perdure.core.callback import Callback, CallbackContext
 from perdure.core.controller import Limits
 from perdure.core.errors import RunFolderError, StorageError
 from perdure.core.history import InteractionHistory
-from perdure.core.model import ModelHandle, Outcome, request_digest, request_options
+from perdure.core.model import Outcome, request_digest, request_options
+from perdure.core.pool import ModelHandle
 from perdure.core.recording import Charge, FinishedTask, Times
 from perdure.core.session import Session
 from perdure.core.types import (

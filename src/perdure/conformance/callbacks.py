@@ -20,7 +20,7 @@ from typing import Any
 from perdure.conformance.checks import require, run_checks, shorten
 from perdure.conformance.result import NOT_APPLICABLE, CheckResult
 from perdure.core.callback import Callback, label_of
-from perdure.core.model import LanguageModel
+from perdure.core.pool import ModelHandle
 from perdure.core.types import JSON
 from perdure.experiment.config import load_config
 from perdure.experiment.construct import declared_types, takes
@@ -95,7 +95,7 @@ def check_callback(
     base = base or Path.cwd()
     target = load_plugin("callback", name, base=base).target
     hints = declared_types(target, "callback")
-    wanted = {key: "default" for key, hint in hints.items() if takes(hint, LanguageModel)}
+    wanted = {key: "default" for key, hint in hints.items() if takes(hint, ModelHandle)}
     with tempfile.TemporaryDirectory(prefix="perdure-check-") as scratch:
         subject = Subject(name, {**wanted, **(parameters or {})}, base, Path(scratch), target)
         yield from run_checks(subject, CHECKS)
