@@ -6,9 +6,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from perdure.core.environment import Opening
+from perdure.core.parameters import Operational
 from perdure.core.types import Evaluation, EvaluationOutcome, Observation, SessionStatus, Trial
 from perdure.environments.counter import WORLD as COUNTER
 from perdure.environments.counter import CounterEnvironment
@@ -19,7 +20,7 @@ class Grounded(CounterEnvironment):
 
     name = "grounded"
 
-    def __init__(self, *, knobs: Path, ground: str = "auto", tasks: int = 6) -> None:
+    def __init__(self, *, knobs: Annotated[Path, Operational], ground: str = "auto", tasks: int = 6) -> None:
         super().__init__(tasks=tasks)
         self._lacking = read(knobs).get("lacking", {}).get(ground, [])
         self._ground = ground
@@ -49,11 +50,11 @@ def read(knobs: Path) -> dict[str, Any]:
     return body
 
 
-def resolve_parameters(*, knobs: Path, ground: str = "auto") -> Mapping[str, str]:
+def resolve_parameters(*, knobs: Annotated[Path, Operational], ground: str = "auto") -> Mapping[str, str]:
     return {"ground": read(knobs)["auto"] if ground == "auto" else ground}
 
 
-def surroundings(*, knobs: Path, ground: str) -> Mapping[str, str]:
+def surroundings(*, knobs: Annotated[Path, Operational], ground: str) -> Mapping[str, str]:
     return {"ground": ground, "state": read(knobs)["state"]}
 
 

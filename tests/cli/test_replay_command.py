@@ -8,6 +8,7 @@ from pathlib import Path
 from perdure.core.types import JSON
 from perdure.storage.files import seal
 from tests.cli.conftest import Perdure
+from tests.core.sealed import edit_config
 
 
 def rewrite(sessions: Path, lines: list[JSON]) -> None:
@@ -46,10 +47,8 @@ def test_a_changed_record_is_named_with_both_texts(perdure: Perdure) -> None:
 
 def test_another_environment_version_is_refused(perdure: Perdure) -> None:
     perdure("run", "counter.toml", "-q", "--out", "out")
-    config = Path("out/config.toml")
-    config.write_text(
-        config.read_text().replace('environment_version = "1+6.0"', 'environment_version = "0+6.0"')
-    )
+    before, after = (f'environment_version = "{version}+6.0"' for version in (1, 0))
+    edit_config(Path("out/config.toml"), before, after)
     result = perdure("replay", "out")
     assert result.exit_code == 1
     assert "version 0+6.0, this is version 1+6.0" in result.stdout

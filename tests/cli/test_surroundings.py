@@ -15,6 +15,7 @@ from perdure.experiment.runs import load
 from perdure.experiment.sweep import load_sweep, run_sweep
 from tests import grounded
 from tests.cli.conftest import Perdure
+from tests.core.sealed import edit_config
 
 WORLD = """
 name = "run"
@@ -72,9 +73,7 @@ def test_a_replay_stands_on_the_ground_of_its_run(perdure: Perdure) -> None:
 
 def test_an_unfinished_run_on_another_ground_is_told_in_one_line(perdure: Perdure) -> None:
     folder = facts(perdure, write(), "--limit", "2")["folder"]
-    Path(folder, "config.toml").write_text(
-        Path(folder, "config.toml").read_text().replace("planned = 2", "planned = 6")
-    )
+    edit_config(Path(folder, "config.toml"), "planned = 2", "planned = 6")
     turn(auto="sand", state="dry")
     told = run(perdure, write()).stderr.splitlines()
     assert told == [f"'{folder}' holds 2/6 sessions of this: --set environment.ground=rock continues it"]

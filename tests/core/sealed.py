@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from perdure.core.types import JSON
-from perdure.storage.files import seal, unseal
+from perdure.storage.files import seal, seal_lines, unseal, unseal_lines
 
 
 def lines_of(path: Path) -> list[dict[str, JSON]]:
@@ -25,3 +25,11 @@ def edit(path: Path, change: Callable[[list[dict[str, JSON]]], None]) -> None:
     lines = lines_of(path)
     change(lines)
     write_lines(path, lines)
+
+
+def edit_config(path: Path, old: str, new: str) -> None:
+    """Replace a text in a `config.toml`."""
+    text = unseal_lines(path.read_bytes())
+    assert text is not None
+    assert old in text
+    path.write_text(seal_lines(text.replace(old, new)))

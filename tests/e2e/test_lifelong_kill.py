@@ -12,7 +12,7 @@ import pytest
 import perdure
 from tests.e2e.learner import MODEL_LOG
 from tests.e2e.lifelong_parts import counter_config
-from tests.e2e.test_kill import asked, die_at_write, in_child, results
+from tests.e2e.test_kill import asked, die_at_write, in_child, is_charged, results, writes_of
 
 KILL_POINTS = 40
 
@@ -23,7 +23,7 @@ CONFIG = counter_config(
     {"name": "reflection", "model": "default", "max_lessons": 3},
     {"name": "skill_library", "model": "default", "max_skills": 3},
     tasks=7,
-    execution={"snapshot_every": 3},
+    execution={"snapshot_every": 3, "fsync": False},
 )
 
 
@@ -32,12 +32,13 @@ def test_killed_at_any_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     log = tmp_path / "baseline.log"
     monkeypatch.setenv(MODEL_LOG, str(log))
     expected, calls = results(perdure.run(CONFIG, out=tmp_path / "baseline").folder), asked(log)
+    writes = writes_of(lambda: perdure.run(CONFIG, out=tmp_path / "counted"))
     draw = random.Random(7)
     killed = 0
     for point in range(KILL_POINTS):
         folder, log = tmp_path / f"run{point}", tmp_path / f"run{point}.log"
         monkeypatch.setenv(MODEL_LOG, str(log))
-        number, fraction = draw.randint(1, calls + 40), draw.choice([0.0, 0.3, 0.9, 1.0])
+        number, fraction = draw.randint(1, writes), draw.choice([0.0, 0.3, 0.9, 1.0])
 
         def doomed(folder: Path = folder, number: int = number, fraction: float = fraction) -> None:
             die_at_write(number, fraction)
@@ -49,6 +50,7 @@ def test_killed_at_any_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         assert results(folder) == expected, f"write {number}, {fraction:.0%} of it"
         # The votes of one turn are one batch: what was asked in it and not yet recorded is asked again.
         assert asked(log) <= calls + 2, f"write {number}: more than one batch was asked again"
+        assert is_charged(folder, asked(log)), f"write {number}: a call is not charged"
     assert killed >= 30
 
 

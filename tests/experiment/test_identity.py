@@ -19,6 +19,7 @@ from perdure.experiment.config import load_config
 from perdure.experiment.experiment import Experiment
 from perdure.experiment.file_digests import digest_of
 from tests.core.playing import step_to_goal
+from tests.core.sealed import edit_config
 from tests.models.fake_provider import Answer, FakeProvider, Received, completion, error
 
 COUNTER: dict[str, Any] = {"environment": {"name": "counter", "tasks": 2}}
@@ -296,7 +297,7 @@ def test_another_version_of_perdure_is_told_and_accepted(tmp_path: Path) -> None
     config = {**COUNTER, "agent": {"kind": "oracle"}}
     perdure.run(config, sets=["execution.limit=1"], out=tmp_path / "run")
     file = tmp_path / "run" / "config.toml"
-    file.write_text(file.read_text().replace(f'perdure = "{version("perdure")}"', 'perdure = "0.0.9"'))
+    edit_config(file, f'perdure = "{version("perdure")}"', 'perdure = "0.0.9"')
     with pytest.raises(RunFolderError, match=r"was played with perdure 0\.0\.9, this is .*--accept-version"):
         perdure.run(config, out=tmp_path / "run")
     assert len(perdure.load(tmp_path / "run").sessions) == 1

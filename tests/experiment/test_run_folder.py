@@ -11,6 +11,7 @@ import pytest
 import perdure
 from perdure.core.errors import ConfigError, RunFolderError, UsageError
 from perdure.environments import counter
+from perdure.storage.files import seal_lines
 from tests.core.bench import Bench
 
 ORACLE: dict[str, Any] = {"environment": {"name": "counter", "tasks": 2}, "agent": {"kind": "oracle"}}
@@ -92,7 +93,7 @@ def test_sessions_without_a_configuration_are_nobodys(tmp_path: Path) -> None:
 )
 def test_a_damaged_configuration_is_one_clear_line(tmp_path: Path, content: str) -> None:
     perdure.run(ORACLE, out=tmp_path / "run")
-    (tmp_path / "run" / "config.toml").write_text(content)
+    (tmp_path / "run" / "config.toml").write_text(seal_lines(content))
     with pytest.raises(RunFolderError, match="config.toml' cannot be read: ") as caught:  # noqa: RUF043
         perdure.load(tmp_path / "run")
     assert "\n" not in str(caught.value)

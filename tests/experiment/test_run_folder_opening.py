@@ -17,6 +17,7 @@ from perdure.experiment.config import load_config
 from perdure.experiment.experiment import Experiment
 from perdure.experiment.run_folder import Description, RunFolder
 from perdure.reports.floors import floors_of, read_floors
+from tests.core.sealed import edit_config
 
 ORACLE: dict[str, Any] = {"environment": {"name": "counter", "tasks": 3}, "agent": {"kind": "oracle"}}
 
@@ -149,7 +150,7 @@ def test_a_probe_is_a_run_folder_of_its_own(tmp_path: Path) -> None:
         assert probe.identity["probe"] == position
         assert (probe.planned, len(probe.sessions)) == (1, 1)
     file = probe.folder / "config.toml"
-    file.write_text(file.read_text().replace(probe.hash, "0" * 64))
+    edit_config(file, probe.hash, "0" * 64)
     (probe.folder / "sessions.jsonl").unlink()
     with pytest.raises(RunFolderError, match="00000003' holds a run of another configuration"):
         perdure.run(config, out=tmp_path / "run")

@@ -15,6 +15,7 @@ import pytest
 from perdure.experiment.runs import load
 from perdure.experiment.sweep import Sweep, load_sweep, run_sweep
 from perdure.reports.sweep_table import sweep_facts, sweep_table
+from tests.core.sealed import edit_config
 
 WAREHOUSE = """
 name = "small"
@@ -216,7 +217,7 @@ def test_a_plugin_that_ends_the_process_has_not_finished_its_run(plugged: Sweep,
 def test_a_run_of_another_version_is_told_and_accepted(plugged: Sweep) -> None:
     run_sweep(plugged)
     config = plugged.runs[0].folder / "config.toml"
-    config.write_text(config.read_text().replace(f'perdure = "{version("perdure")}"', 'perdure = "0.0.9"'))
+    edit_config(config, f'perdure = "{version("perdure")}"', 'perdure = "0.0.9"')
     (told,) = run_sweep(plugged)
     assert "was played with perdure 0.0.9, this is" in told.error
     (accepted,) = run_sweep(plugged, accept_version=True)

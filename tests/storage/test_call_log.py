@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from perdure.core.environment import Opening
-from perdure.core.errors import Divergence, ModelError
-from perdure.core.history import InteractionHistory
-from perdure.core.model import NumberedCall, Outcome
-from perdure.core.outcome_json import decode_outcome, encode_outcome
+from perdure.core.errors import Divergence
+from perdure.core.model import NumberedCall
 from perdure.core.types import (
     JSON,
     Completion,
@@ -27,65 +18,11 @@ from perdure.core.types import (
     Observation,
     Request,
     SessionStatus,
-    TokenLogprob,
-    ToolCall,
-    Usage,
 )
 from perdure.storage.call_lines import read_log
-from perdure.storage.call_log import CallLog, OnDivergence
+from perdure.storage.call_log import CallLog
 from tests.core.sealed import edit
-
-TEXTS = st.text(st.characters(codec=None, exclude_categories=()))
-
-
-def request(text: str) -> Request:
-    return Request((Message("user", text),))
-
-
-@contextmanager
-def opened(folder: Path, on_divergence: OnDivergence = "restart", **header: str | int) -> Iterator[CallLog]:
-    log = CallLog(
-        folder / "0.jsonl",
-        {"index": 0, "task": "t", "repeat": 0, **header},
-        on_divergence=on_divergence,
-        normalise=lambda text: text.split("<")[0],
-    )
-    try:
-        yield log
-    finally:
-        log.close()
-
-
-def number(log: CallLog, text: str, caller: str = "agent") -> NumberedCall:
-    return log.number(caller, "m", request(text), f"digest of {text}")
-
-
-def make(log: CallLog, text: str, outcome: Outcome | None = None, seconds: float = 0.5) -> None:
-    call = number(log, text)
-    assert call.recorded is None
-    log.ask(call)
-    log.answer(call, outcome or Completion(text), seconds)
-
-
-def recall(log: CallLog, text: str, caller: str = "agent") -> Outcome | None:
-    """The recorded answer; a call that has none is made."""
-    call = number(log, text, caller)
-    if call.recorded is None:
-        log.ask(call)
-        log.answer(call, Completion(f"new {text}"), 0.1)
-    return call.recorded
-
-
-def opening(text: str, goal: str = "g") -> Opening:
-    history = InteractionHistory([Message("user", f"{goal} {text}")])
-    return Opening(goal, Observation(text), history)
-
-
-def three_events(folder: Path) -> None:
-    with opened(folder) as log:
-        make(log, "a")
-        log.observe(Observation("seen"))
-        make(log, "b")
+from tests.storage.logs import make, number, opened, opening, recall, request, three_events
 
 
 def test_calls_are_served_by_number_and_then_no_more(tmp_path: Path) -> None:
@@ -372,126 +309,3 @@ def test_a_plug_in_that_raises_at_the_same_place_again_is_known(tmp_path: Path) 
         log.fail(KeyError("bug"))
         log.restart()
         assert not log.failed_here
-
-
-def test_any_flipped_bit_costs_at_most_calls(tmp_path: Path) -> None:
-    three_events(tmp_path)
-    path = tmp_path / "0.jsonl"
-    whole = path.read_bytes()
-    draw = random.Random(5)
-    for place in draw.sample(range(len(whole)), 250):
-        damaged = bytearray(whole)
-        damaged[place] ^= 1 << draw.randrange(8)
-        path.write_bytes(damaged)
-        for aside in tmp_path.glob("*.aside-*"):
-            aside.unlink()
-        with opened(tmp_path) as log:
-            for text in ("a", "b"):
-                assert recall(log, text) in (Completion(text), None), f"bit flipped in byte {place}"
-                if text == "a":
-                    assert log.observe(Observation("seen")) == Observation("seen")
-            log.check_complete()
-            assert log.times.divergences == 0
-            calls = log.calls
-        with opened(tmp_path) as log:  # what was asked again is served now
-            assert recall(log, "a") == calls[0].outcome
-            log.observe(Observation("seen"))
-            assert recall(log, "b") == calls[1].outcome
-
-
-@pytest.mark.parametrize("line", range(6))
-@pytest.mark.parametrize("garbage", [b"{", b"5", b"[]", b"{}", b"null", b"\xff\xfe", b'{"is":"restart"}'])
-def test_a_damaged_line_costs_itself_and_what_follows(tmp_path: Path, line: int, garbage: bytes) -> None:
-    three_events(tmp_path)
-    path = tmp_path / "0.jsonl"
-    lines = path.read_bytes().splitlines()
-    assert len(lines) == 6
-    lines[line] = garbage
-    path.write_bytes(b"\n".join(lines) + b"\n")
-    with opened(tmp_path) as log:
-        assert (recall(log, "a") is not None) == (line > 2)
-        log.observe(Observation("seen" if line > 3 else "anything"))
-        assert recall(log, "b") is None
-        make(log, "new")
-        assert log.times.damaged == int(line > 0), (
-            "the damaged first line lies with the log that was set aside"
-        )
-    with opened(tmp_path) as log:
-        recall(log, "a")
-        log.observe(Observation("seen" if line > 3 else "anything"))
-        recall(log, "b")
-        assert number(log, "new").recorded == Completion("new")
-
-
-completions = st.builds(
-    Completion,
-    text=TEXTS,
-    finish_reason=st.sampled_from(["stop", "length", "tool_calls"]),
-    usage=st.builds(Usage, *[st.integers(0, 10**9)] * 4),
-    tool_calls=st.lists(st.builds(ToolCall, TEXTS, TEXTS, TEXTS), max_size=2).map(tuple),
-    logprobs=st.lists(
-        st.builds(TokenLogprob, TEXTS, st.floats(-50, 0), st.dictionaries(TEXTS, st.floats(-50, 0))),
-        max_size=2,
-    ).map(tuple),
-)
-model_errors = st.builds(
-    ModelError, TEXTS, st.sampled_from([status for status in SessionStatus if status.is_abnormal_inference])
-)
-
-
-def same_outcome(one: Outcome, other: Outcome) -> bool:
-    if isinstance(one, ModelError) and isinstance(other, ModelError):
-        return (str(one), one.status) == (str(other), other.status)
-    return one == other
-
-
-@given(st.one_of(completions, model_errors))
-def test_every_outcome_survives_json(outcome: Outcome) -> None:
-    assert same_outcome(decode_outcome(json.loads(json.dumps(encode_outcome(outcome)))), outcome)
-
-
-observations = st.builds(Observation, TEXTS, accepted=st.booleans())
-histories = st.lists(st.one_of(st.tuples(TEXTS, completions), observations), max_size=6)
-
-
-def replay(log: CallLog, events: list[tuple[str, Completion] | Observation]) -> int:
-    """Re-execute; how many calls had to be asked."""
-    asked = 0
-    for event in events:
-        if isinstance(event, Observation):
-            log.observe(event)
-            continue
-        text, completion = event
-        call = number(log, text)
-        if call.recorded is None:
-            asked += 1
-            log.ask(call)
-            log.answer(call, completion, 0.1)
-        else:
-            assert call.recorded == completion
-    return asked
-
-
-@settings(max_examples=150)
-@given(histories, st.integers(0, 10**6))
-def test_cut_at_any_byte_the_rest_is_replayed_and_only_the_lost_calls_are_asked(
-    events: list[tuple[str, Completion] | Observation], position: int
-) -> None:
-    with TemporaryDirectory() as name:
-        folder = Path(name)
-        path = folder / "0.jsonl"
-        with opened(folder) as log:
-            calls = replay(log, events)
-        data = path.read_bytes()
-        cut = position % (len(data) + 1)
-        path.write_bytes(data[:cut])
-        answered = data[:cut].rpartition(b"\n")[0].count(b'{"is":"answered"')
-        with opened(folder) as log:
-            asked = replay(log, events)
-            log.check_complete()
-            assert asked == calls - answered
-            assert log.times.divergences == log.times.damaged == 0
-            assert len(log.calls) == calls
-            lost = sum(charge.answered == "unanswered" for charge in log.charges)
-            assert lost <= 1
-            assert len(log.charges) == calls + lost

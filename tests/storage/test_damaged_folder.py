@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import perdure
 from perdure.core.errors import RunFolderError, StorageError
 from perdure.core.types import JSON
-from perdure.storage.files import is_sealed, seal
+from perdure.storage.files import is_sealed, seal, seal_lines, unseal_lines
 from perdure.storage.run_reader import RunReader
 from perdure.storage.snapshots import Snapshot, Snapshots
 from tests.core.playing import play, step_to_goal
@@ -258,9 +258,13 @@ def test_a_key_missing_in_what_was_recorded_is_named(tmp_path: Path, key: str) -
     config = {"environment": {"name": "counter", "tasks": 2}, "agent": {"kind": "oracle"}}
     run = perdure.run(config, out=tmp_path / "run")
     path = run.folder / "config.toml"
-    text = path.read_text()
+    text = unseal_lines(path.read_bytes())
+    assert text is not None
     assert key in text
-    path.write_text(text.replace(f"\n{key} =", "\nx =").replace(f"[recorded.{key}", "[recorded.x"))
+    changed = text.replace(f"\n{key} =", "\nx =").replace(f"[recorded.{key}", "[recorded.x")
+    path.write_text(changed)
+    assert "its crc differs" in complaint(lambda: perdure.load(run.folder))
+    path.write_text(seal_lines(changed))
     told = complaint(lambda: perdure.load(run.folder).environment_version)
     assert str(path) in told
     assert key in told
@@ -274,11 +278,12 @@ def test_a_key_missing_in_what_was_recorded_is_named(tmp_path: Path, key: str) -
         (b"[recorded]\nhash = 5", "recorded.hash: cannot be 5"),
         (b"a = " + DEEP, ""),
         (b"\xff", ""),
+        (b"not sealed", ""),
     ],
 )
 def test_a_config_of_another_shape_is_told(tmp_path: Path, body: bytes, told: str) -> None:
     path = tmp_path / "config.toml"
-    path.write_bytes(body)
+    path.write_bytes(seal_lines(body.decode("latin-1")).encode())
     assert complaint(lambda: perdure.load(tmp_path)).startswith(f"{str(path)!r} cannot be read: {told}")
 
 

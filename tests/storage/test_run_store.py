@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import errno
 import json
-import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -18,14 +15,13 @@ from hypothesis import strategies as st
 from perdure.core.agent import ContextView
 from perdure.core.callback import Callback, CallbackContext
 from perdure.core.controller import Limits
-from perdure.core.errors import RunFolderError, StorageError
+from perdure.core.errors import RunFolderError
 from perdure.core.history import InteractionHistory
 from perdure.core.model import Outcome, request_digest, request_options
 from perdure.core.pool import ModelHandle
-from perdure.core.recording import Charge, FinishedTask, Times
+from perdure.core.recording import FinishedTask
 from perdure.core.session import Session
 from perdure.core.types import (
-    JSON,
     Completion,
     Evaluation,
     EvaluationOutcome,
@@ -39,27 +35,13 @@ from perdure.core.types import (
 )
 from perdure.environments.counter import CounterEnvironment
 from perdure.models.scripted import ScriptedModel
-from perdure.storage import files
 from perdure.storage.run_reader import RunReader
-from perdure.storage.run_store import RunStore
-from perdure.storage.session_index import SessionIndex
 from perdure.storage.snapshots import Snapshot, Snapshots
 from tests.core.playing import DONE, play, pool_of, step_to_goal
 from tests.core.sealed import lines_of, write_lines
+from tests.storage.stores import Tally, finished, opened
 
 TEXTS = st.text(st.characters(codec=None, exclude_categories=()))
-
-
-@contextmanager
-def opened(folder: Path, snapshot_every: int = 50) -> Iterator[RunStore]:
-    with closing(RunStore(folder, snapshot_every=snapshot_every, fsync=False)) as store:
-        yield store
-
-
-def finished_task(store: RunStore, session: Session, **facts: Any) -> FinishedTask:
-    """A session without calls, as a controller leaves it."""
-    with closing(store.log(session.index, Trial(session.task_id, session.sample))) as log:
-        return FinishedTask(session, log.calls, **{"deltas": {}, "charges": (), "times": log.times, **facts})
 
 
 steps = st.tuples(
@@ -188,10 +170,6 @@ def test_a_history_that_was_not_changed_is_not_stored_again_by_another_task(tmp_
     assert len({line[:36] for line in lines}) == len(lines)
 
 
-def finished(folder: Path, tasks: int = 3) -> RunReader:
-    return play(folder, step_to_goal, tasks=tasks)
-
-
 @pytest.mark.parametrize("name", ["sessions.jsonl", "ledger.jsonl", "blobs/texts.jsonl", "index.jsonl"])
 @pytest.mark.parametrize("torn", [b"{", b'{"v":1,"ind', b'["0123456789', b"\0\0\0\0"])
 def test_a_torn_last_line_of_any_file_is_owed_again(tmp_path: Path, name: str, torn: bytes) -> None:
@@ -281,26 +259,6 @@ def test_the_newest_two_snapshots_are_kept_and_damage_falls_back(tmp_path: Path)
     assert not (tmp_path / ".00000008.json.1.tmp").exists()
 
 
-class Tally(Callback):
-    """Keeps the ids of all tasks; tells what it was restored from."""
-
-    def __init__(self) -> None:
-        self.ids: list[str] = []
-        self.read = (0, 0)
-
-    def restore_state(self, state: JSON, deltas: Iterable[JSON]) -> None:
-        deltas = list(deltas)
-        self.read = (len(state or []), len(deltas))
-        self.ids = [*(state or []), *deltas]
-
-    def on_state_save(self, ctx: CallbackContext) -> JSON:
-        self.ids.append(ctx.session.task_id)
-        return ctx.session.task_id
-
-    def snapshot_state(self) -> JSON:
-        return self.ids
-
-
 @pytest.mark.parametrize(
     ("every", "done", "read"),
     [(1, 5, (5, 0)), (2, 5, (4, 1)), (3, 5, (3, 2)), (50, 5, (0, 5)), (5, 5, (5, 0))],
@@ -337,160 +295,6 @@ def test_a_snapshot_that_was_due_when_the_process_died_is_written_at_once(tmp_pa
     path.unlink()
     play(tmp_path, callbacks=[Tally()], environment=environment, snapshot_every=2)
     assert path.read_bytes() == before
-
-
-def ended(task: str, index: int = 0) -> Session:
-    session = Session(task, index=index)
-    session.finish(SessionStatus.TASK_UNKNOWN_ERROR)
-    session.settle()
-    return session
-
-
-def test_the_ledger_says_who_paid_what_and_when(tmp_path: Path) -> None:
-    charge = Charge(1, "agent", 7, "m", "asked", Usage(10, 5, 4, 3), 0.25, 1.7e9)
-    times = Times(started=1.6e9, seconds=2.5, resumes=3, restarts=1, divergences=1)
-    with opened(tmp_path) as store:
-        store.commit([finished_task(store, ended("t"), charges=(charge,), times=times)])
-    (line,) = RunReader(tmp_path).ledger()
-    assert line["calls"] == [[1, "agent", 7, "m", "asked", 10, 5, 4, 3, 0.25, 1.7e9]]
-    assert (line["task"], line["started"], line["seconds"]) == ("t", 1.6e9, 2.5)
-    assert (line["resumes"], line["restarts"], line["divergences"], line["damaged"]) == (3, 1, 1, 0)
-    assert "0.25" not in (tmp_path / "sessions.jsonl").read_text(), "no clock times in the committed record"
-
-
-def test_a_log_is_deleted_with_the_commit_of_its_task(tmp_path: Path) -> None:
-    finished(tmp_path)
-    assert list((tmp_path / "calls").iterdir()) == []
-
-
-def test_a_log_of_a_committed_task_that_was_left_is_deleted(tmp_path: Path) -> None:
-    finished(tmp_path)
-    for name in ("1.jsonl", "3.jsonl", "1.aside-0.jsonl"):
-        (tmp_path / "calls" / name).write_text("")
-    with opened(tmp_path):
-        left = {path.name for path in (tmp_path / "calls").iterdir()}
-    assert left == {"3.jsonl", "1.aside-0.jsonl"}
-
-
-def test_several_tasks_are_committed_together_and_in_order(tmp_path: Path) -> None:
-    with opened(tmp_path / "group") as store:
-        store.commit([finished_task(store, ended(task, index)) for index, task in enumerate("abc")])
-        store.commit([])
-        with pytest.raises(ValueError, match="session 5 cannot be committed as number 3"):
-            store.commit([finished_task(store, ended("d", 5))])
-        store.commit([finished_task(store, ended("d", 3))])
-        assert [record.task_id for record in store.past.records()] == list("abcd")
-    with opened(tmp_path / "serial") as store:
-        for index, task in enumerate("abcd"):
-            store.commit([finished_task(store, ended(task, index))])
-    for name in ("sessions.jsonl", "blobs/texts.jsonl", "index.jsonl"):
-        assert (tmp_path / "group" / name).read_bytes() == (tmp_path / "serial" / name).read_bytes()
-
-
-@pytest.mark.parametrize("failing", ["blobs", "ledger", "sessions"])
-def test_a_commit_that_fails_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: str
-) -> None:
-    files_of = {name: tmp_path / f"{name}.jsonl" for name in ("ledger", "sessions")}
-    files_of["blobs"] = tmp_path / "blobs" / "texts.jsonl"
-    with opened(tmp_path) as store:
-        store.commit([finished_task(store, ended("a"))])
-        before = {path: path.read_bytes() for path in files_of.values()}
-        session = Session("b", index=1)
-        session.start("a goal of its own", InteractionHistory([Message("user", "hello")]))
-        session.finish(SessionStatus.COMPLETED)
-        session.settle()
-        task = finished_task(store, session)
-        write_at = files.write_at
-
-        def full(descriptor: int, data: bytes, offset: int) -> int:
-            if os.path.samestat(os.fstat(descriptor), files_of[failing].stat()):
-                raise OSError(errno.ENOSPC, "No space left on device")
-            return write_at(descriptor, data, offset)
-
-        monkeypatch.setattr(files, "write_at", full)
-        with pytest.raises(StorageError, match="No space left"):
-            store.commit([task])
-        monkeypatch.undo()
-        assert {path: path.read_bytes() for path in files_of.values()} == before
-        store.commit([task])
-        assert store.past[1].goal == "a goal of its own"
-
-
-def test_texts_beyond_the_last_commit_are_cut_and_missing_ones_told(tmp_path: Path) -> None:
-    finished(tmp_path)
-    path = tmp_path / "blobs" / "texts.jsonl"
-    whole = path.read_bytes()
-    path.write_bytes(whole + b'["0123456789abcdef0123456789abcdef","uncommitted"]\n')
-    finished(tmp_path)
-    assert path.read_bytes() == whole
-    path.write_bytes(whole[: whole[:-1].rindex(b"\n") + 1])
-    with pytest.raises(RunFolderError, match=r"texts.jsonl' is damaged: it has \d+ bytes, its sessions need"):
-        finished(tmp_path)
-    path.unlink()
-    with pytest.raises(RunFolderError, match="is damaged: it has 0 bytes"):
-        finished(tmp_path)
-
-
-def test_a_restore_reads_few_lines_beside_the_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    environment = CounterEnvironment(tasks=40)
-    play(tmp_path, callbacks=[Tally()], environment=environment, snapshot_every=5)
-    read: list[int] = []
-    line = RunReader.line
-
-    def counting(reader: RunReader, index: int) -> dict[str, JSON]:
-        read.append(range(len(reader))[index])
-        return line(reader, index)
-
-    monkeypatch.setattr(RunReader, "line", counting)
-    scanned: list[bytes] = []
-    monkeypatch.setattr(SessionIndex, "_add", lambda index, line: scanned.append(line))
-    with closing(RunStore(tmp_path, snapshot_every=5, fsync=False)) as store:
-        snapshot, deltas = store.state()
-    assert (snapshot.tasks, deltas) == (40, [])
-    assert len(read) <= 5
-    assert scanned == []
-
-
-@pytest.mark.parametrize("change", ["gone", "short", "garbage", "flipped", "foreign"])
-def test_an_index_that_is_wrong_is_rebuilt(tmp_path: Path, change: str) -> None:
-    finished(tmp_path, 4)
-    path = tmp_path / "index.jsonl"
-    before = path.read_bytes()
-    lines = before.splitlines(keepends=True)
-    if change == "gone":
-        path.unlink()
-    elif change == "foreign":
-        finished(tmp_path / "other", 3)
-        path.write_bytes((tmp_path / "other" / "index.jsonl").read_bytes())
-    else:
-        told = {"short": lines[:2], "garbage": [lines[0], b"{}\n", *lines[2:]]}
-        told["flipped"] = [lines[0], lines[1].replace(b'"at":', b'"At":'), *lines[2:]]
-        path.write_bytes(b"".join(told[change]))
-    assert [record.task_id for record in RunReader(tmp_path).records()] == list("0123")
-    finished(tmp_path, 4)
-    assert path.read_bytes() == before
-
-
-def test_an_index_of_more_than_the_sessions_is_rebuilt(tmp_path: Path) -> None:
-    finished(tmp_path, 4)
-    path = tmp_path / "sessions.jsonl"
-    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:2]))
-    assert len(RunReader(tmp_path)) == 2
-
-
-def test_a_reader_refreshes_from_where_it_was(tmp_path: Path) -> None:
-    with opened(tmp_path) as store:
-        reader = RunReader(tmp_path)
-        for index, task in enumerate("ab"):
-            store.commit([finished_task(store, ended(task, index))])
-            assert len(reader) == index
-            reader.refresh()
-            assert reader[index].record.task_id == task
-        with (tmp_path / "sessions.jsonl").open("ab") as file:
-            file.write(b'{"v":2,"torn')
-        reader.refresh()
-        assert (len(reader), reader.committed.damaged_end) == (2, True)
 
 
 def test_a_view_shows_experience_after_the_instructions() -> None:

@@ -13,7 +13,7 @@
     ├── ModelError                 a reply that could not be had: *data*, becomes a session status
     ├── Refusal                    what a tool of a `StateAgent` raises to refuse a call: the model is told
     ├── IllegalTransition          a session was moved where it cannot go: a bug in a plugin or here
-    └── Divergence                 a resumed task asked for something its journal does not hold
+    └── Divergence                 a resumed task asked for something its log does not hold
 
 A bad reply of a model is never an exception; see `SessionStatus`.
 """

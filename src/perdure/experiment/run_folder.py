@@ -12,11 +12,11 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from perdure.core.errors import RunFolderError, StorageError
+from perdure.core.errors import RunFolderError
 from perdure.core.types import JSON
 from perdure.experiment.config import RunConfig, config_hash, explain, flatten
 from perdure.experiment.kept_files import PLUGINS, KeptFiles
-from perdure.storage.files import FolderLock, read_sealed, replace_atomically
+from perdure.storage.files import FolderLock, read_sealed, replace_atomically, seal_lines, unseal_lines
 from perdure.storage.run_reader import METRICS_FILE
 from perdure.storage.session_index import SessionIndex
 
@@ -118,7 +118,10 @@ def read_config(folder: Path) -> tuple[RunConfig, dict[str, JSON]]:
     """The configuration of a run and what was recorded beside it. Raises RunFolderError."""
     path = folder / CONFIG_FILE
     try:
-        data = tomllib.loads(path.read_text("utf-8"))
+        text = unseal_lines(path.read_bytes())
+        if text is None:
+            raise ValueError("it is not what was written: its crc differs")
+        data = tomllib.loads(text)
         recorded = data.pop(_META, None)
         _check_recorded(recorded)
         return RunConfig.model_validate(data), recorded
@@ -151,7 +154,8 @@ def config_text(config: RunConfig, recorded: Mapping[str, JSON]) -> str:
     """The content of `config.toml`."""
     import tomli_w
 
-    return tomli_w.dumps({**config.model_dump(mode="json", exclude_none=True), _META: dict(recorded)})
+    body = {**config.model_dump(mode="json", exclude_none=True), _META: dict(recorded)}
+    return seal_lines(tomli_w.dumps(body))
 
 
 def _refuse_strangers(path: Path) -> None:
@@ -203,7 +207,7 @@ def _describe(path: Path, run: Description, recorded: dict[str, JSON] | None) ->
     environment variables."""
     if recorded is None:
         for name, content in run.kept.contents.items():
-            _write(path / name, content)
+            replace_atomically(path / name, content)
         recorded = {
             "hash": config_hash(run.identity),
             "schema": 1,
@@ -223,17 +227,6 @@ def _portable(base: Path, folder: Path) -> str:
     """The base, relative where the run folder lies in it: both may then be moved together."""
     inside = folder.resolve()
     return os.path.relpath(base, inside) if inside.is_relative_to(base) else str(base)
-
-
-def _write(path: Path, content: bytes) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError as error:
-        raise StorageError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
 
 
 def _check_recorded(recorded: JSON) -> None:

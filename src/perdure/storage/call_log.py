@@ -56,7 +56,7 @@ class CallLog:
         self._normalise = normalise
         self._lock = RLock()
         self._content = self._left_behind(header)
-        self._log = AppendLog(path)
+        self._log = AppendLog(path, named=True)  # a log that vanishes costs calls, no session
         if self._content.header:
             self._take_up()
         else:

@@ -160,6 +160,19 @@ def parse_object(text: bytes | str) -> dict[str, JSON]:
     return found
 
 
+def seal_lines(text: str) -> str:
+    """A text with a last line, a comment in TOML, that checks what stands before it."""
+    return f'{text}# crc = "{_crc(text.encode("utf-8"))}"\n'
+
+
+def unseal_lines(content: bytes) -> str | None:
+    """The text that `seal_lines` got, or None for what is not as it was written."""
+    body = content[: content.rfind(b"# crc = ")]
+    if content != body + f'# crc = "{_crc(body)}"\n'.encode():
+        return None
+    return body.decode("utf-8", "replace")
+
+
 def read_sealed(path: Path) -> dict[str, JSON] | None:
     """A file that holds one sealed object, or None where there is none. Raises RunFolderError for damage."""
     try:
@@ -245,13 +258,13 @@ def reading(path: Path) -> Iterator[BinaryIO]:
         raise RunFolderError(f"cannot read {str(path)!r}: {error.strerror or error}") from error
 
 
-def replace_atomically(path: Path, text: str, *, sync: bool = True) -> None:
+def replace_atomically(path: Path, content: str | bytes, *, sync: bool = True) -> None:
     """Write a file so that a reader sees the old or the new content, never a part. Raises StorageError.
 
     Without `sync` the new content may be lost with the machine's power, but never to a killed process.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    data = text.encode("utf-8")
+    data = content if isinstance(content, bytes) else content.encode("utf-8")
     with storage_errors(path):
         make_folder(path.parent, sync=sync)
         try:
