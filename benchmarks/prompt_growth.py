@@ -17,7 +17,8 @@ from typing import Any
 
 import perdure
 from perdure.core.agent import ContextStrategy, ContextView
-from perdure.core.model import ModelHandle, Outcome, all_outcomes
+from perdure.core.model import Outcome, all_outcomes
+from perdure.core.pool import ModelHandle
 from perdure.core.types import Completion, Message, Request, TokenCount, Trial
 from perdure.environments.warehouse import WORLD, WarehouseEnvironment
 from perdure.environments.warehouse.state import WarehouseState

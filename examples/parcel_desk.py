@@ -11,7 +11,7 @@ import argparse
 import json
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from pydantic import BaseModel, Field
 
@@ -102,7 +102,7 @@ class Meter:
         self._model = model
         self.sizes: list[int] = []
 
-    def generate(self, requests: Sequence[Request]) -> Sequence[Outcome]:
+    def generate(self, requests: Sequence[Request]) -> Iterator[tuple[int, Outcome]]:
         """As the model does."""
         self.sizes += [self.count_tokens(request.messages).tokens for request in requests]
         return self._model.generate(requests)

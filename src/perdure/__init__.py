@@ -15,8 +15,9 @@ from perdure.core.callback import Callback, CallbackContext, SessionController, 
 from perdure.core.environment import Environment, Opening
 from perdure.core.errors import PerdureError, Refusal
 from perdure.core.history import HistoryFactory, InteractionHistory
-from perdure.core.model import LanguageModel, ModelHandle, ModelPool, Request
+from perdure.core.model import LanguageModel
 from perdure.core.parameters import FromFile, Operational
+from perdure.core.pool import ModelHandle, ModelPool
 from perdure.core.session import PastSession, Session, SessionRecord
 from perdure.core.types import (
     Completion,
@@ -25,6 +26,7 @@ from perdure.core.types import (
     Message,
     Observation,
     Reply,
+    Request,
     Sampling,
     SessionStatus,
     Task,

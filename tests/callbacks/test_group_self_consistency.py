@@ -14,7 +14,8 @@ from perdure.callbacks.voting import break_tie_as_original, cast
 from perdure.core.agent import Absorbed, Agent, ContextView, ModelAgent
 from perdure.core.environment import Opening
 from perdure.core.errors import ConfigError, ModelError
-from perdure.core.model import ModelHandle, Outcome
+from perdure.core.model import Outcome
+from perdure.core.pool import ModelHandle
 from perdure.core.types import (
     JSON,
     Completion,

@@ -10,7 +10,8 @@ from perdure.core.agent import Agent, ModelAgent
 from perdure.core.callback import Callback, CallbackList
 from perdure.core.controller import Limits
 from perdure.core.environment import Environment
-from perdure.core.model import LanguageModel, ModelHandle, ModelPool, ModelSpec
+from perdure.core.model import LanguageModel, ModelSpec
+from perdure.core.pool import ModelHandle, ModelPool
 from perdure.core.types import Request, Trial
 from perdure.environments.counter import CounterEnvironment
 from perdure.experiment.lane import Lane

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
-from perdure import Callback, CallbackContext, Message, Request
+from perdure import Callback, CallbackContext, Message, ModelHandle, Request
 from perdure.core.errors import ModelError
-from perdure.core.model import ModelHandle
 from perdure.core.parameters import Operational
+from perdure.core.session import shown
 from perdure.core.types import JSON, Observation
 from perdure.core.world import World
 from tests.core.worlds import WORLD as BREAKABLE
@@ -40,8 +40,7 @@ class Fragile(Callback):
         self._file = breaks_on
 
     def on_agent_inference(self, ctx: CallbackContext) -> None:
-        reply = ctx.session.reply
-        if self._file.exists() and reply is not None and reply.text == self._file.read_text():
+        if self._file.exists() and shown(ctx.session.reply) == self._file.read_text():
             raise KeyError("a bug")
 
 

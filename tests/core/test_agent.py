@@ -23,7 +23,7 @@ from perdure.core.errors import (
     UsageError,
 )
 from perdure.core.history import HistoryFactory
-from perdure.core.model import ModelHandle
+from perdure.core.pool import ModelHandle
 from perdure.core.randomness import keyed_random, keyed_seed
 from perdure.core.session import Session
 from perdure.core.types import (

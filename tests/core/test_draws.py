@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from perdure.core.callback import Callback, CallbackContext
-from perdure.core.model import ModelHandle, ModelPool, ModelSpec
+from perdure.core.model import ModelSpec
+from perdure.core.pool import ModelHandle, ModelPool
 from perdure.core.types import Message, Request, Sampling, Trial
 from perdure.models.response_cache import ResponseCache
 from perdure.models.scripted import ScriptedModel

@@ -8,7 +8,7 @@ import pytest
 from perdure.core.agent import Absorbed, ModelAgent
 from perdure.core.controller import Limits
 from perdure.core.errors import ModelError, ModelUnavailable
-from perdure.core.model import ModelHandle
+from perdure.core.pool import ModelHandle
 from perdure.core.types import JSON, EvaluationOutcome, Reply, Request, SessionStatus
 from perdure.models.scripted import Given, ScriptedModel
 from perdure.strategies.full_history import FullHistory

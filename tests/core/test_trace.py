@@ -5,7 +5,7 @@ from pathlib import Path
 
 from perdure.core.agent import Agent, ModelAgent
 from perdure.core.environment import Opening
-from perdure.core.model import ModelHandle
+from perdure.core.pool import ModelHandle
 from perdure.core.types import JSON
 from perdure.strategies.full_history import FullHistory
 from tests.core.playing import play

@@ -9,7 +9,8 @@ from typing import Any, Literal
 import pytest
 
 from perdure.core.errors import ConfigError, MissingExtra
-from perdure.core.model import ModelHandle, ModelPool, ModelSpec
+from perdure.core.model import ModelSpec
+from perdure.core.pool import ModelHandle, ModelPool
 from perdure.experiment.construct import bind, construct
 from perdure.models.scripted import ScriptedModel
 

@@ -11,13 +11,17 @@ from perdure.core.errors import ConfigError, ModelError
 from perdure.core.reply_cleaning import well_formed
 from perdure.core.types import (
     Completion,
+    Image,
     Message,
+    Reasoning,
     Request,
     Role,
     Sampling,
     SessionStatus,
+    Text,
     TokenLogprob,
     ToolCall,
+    ToolResult,
     Usage,
 )
 from perdure.models.chat_dialect import (
@@ -155,15 +159,54 @@ def test_an_empty_reply_is_a_completion() -> None:
         assert read_completion(reply(content, finish_reason="stop")) == Completion("")
 
 
-def test_reasoning_is_not_mixed_into_the_text() -> None:
-    message = {"content": "answer", "reasoning_content": "thinking", "reasoning": "thinking"}
-    assert read_completion(reply(message)).text == "answer"
-    parts = [
-        {"type": "thinking", "thinking": "hm"},
-        {"type": "text", "text": "a"},
-        {"type": "text", "text": "b"},
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"content": "answer", "reasoning_content": "thinking"},
+        {"content": "answer", "reasoning": "thinking", "reasoning_details": [{"text": "thinking"}]},
+        {"content": [{"type": "thinking", "thinking": "thinking"}, {"type": "text", "text": "answer"}]},
+        {
+            "content": [
+                {"type": "thinking", "thinking": [{"type": "text", "text": "think"}, {"text": "ing"}]},
+                {"type": "text", "text": "ans"},
+                {"type": "text", "text": "wer"},
+                {"type": "image_url", "image_url": {}},
+            ]
+        },
+    ],
+)
+def test_reasoning_is_not_mixed_into_the_text(message: dict[str, Any]) -> None:
+    completion = read_completion(reply(message))
+    assert (completion.text, completion.reasoning) == ("answer", ("thinking",))
+
+
+def test_parts_are_sent_as_the_dialect_has_them() -> None:
+    call = ToolCall("c1", "add", '{"n": 3}')
+    messages = (
+        Message("user", [Text("look: "), Image("image/png", "AAAA")]),
+        Message("agent", [Reasoning("hm"), Text("I add."), call]),
+        Message("user", [ToolResult("c1", "4"), ToolResult("c2", "5"), Text("Go on.")]),
+        Message("agent", [call]),
+        Message("user", [ToolResult("c1", "7")]),
+        Message("agent", [Reasoning("only thought")]),
+    )
+    sent = {"id": "c1", "type": "function", "function": {"name": "add", "arguments": '{"n": 3}'}}
+    assert body_of(Request(messages))["messages"] == [
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "look: "},
+                {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}},
+            ],
+        },
+        {"role": "assistant", "content": "I add.", "tool_calls": [sent], "reasoning_content": "hm"},
+        {"role": "tool", "tool_call_id": "c1", "content": "4"},
+        {"role": "tool", "tool_call_id": "c2", "content": "5"},
+        {"role": "user", "content": "Go on."},
+        {"role": "assistant", "content": None, "tool_calls": [sent]},
+        {"role": "tool", "tool_call_id": "c1", "content": "7"},
+        {"role": "assistant", "content": "(no text)", "reasoning_content": "only thought"},
     ]
-    assert read_completion(reply({"content": parts})).text == "ab"
 
 
 def test_a_refusal_in_words_is_the_text() -> None:

@@ -75,6 +75,8 @@ class Defective:
         self._answer: Callable[[Request], Any] = replaced.get("answer", self._right)
         self._whole: Callable[[list[Any]], Any] = replaced.get("whole", lambda outcomes: outcomes)
         self._count: Callable[[int], int] = replaced.get("count", lambda size: size)
+        self.max_concurrency = replaced.get("max_concurrency", 1)
+        self.pure = replaced.get("pure", False)
 
     def generate(self, requests: Sequence[Request]) -> Iterator[tuple[int, Outcome]]:
         outcomes: Sequence[Outcome] = self._whole([self._answer(request) for request in requests])
@@ -130,6 +132,12 @@ CALLS = count()
         (with_reply("red"), "schema_reply_parses"),
         (with_reply("[1]"), "schema_reply_parses"),
         ({"answer": refuse}, "threads_may_share_it"),
+        ({"max_concurrency": 0}, "facts_are_told"),
+        ({"pure": 1}, "facts_are_told"),
+        (
+            {"pure": True, "answer": lambda request: Completion(str(next(CALLS)))},
+            "equal_requests_in_any_order",
+        ),
     ],
 )
 def test_a_defect_is_found(replaced: dict[str, Any], failed: str) -> None:

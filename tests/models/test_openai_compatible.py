@@ -1,46 +1,29 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, closing
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from threading import Thread
-from typing import Any, Protocol
+from typing import Any
 
 import httpx
 import pytest
 
 from perdure.core.errors import ConfigError, ModelError, ModelUnavailable
 from perdure.core.model import LanguageModel, all_outcomes
-from perdure.core.types import Completion, Message, Request, Sampling, SessionStatus, TokenCount, Usage
+from perdure.core.types import (
+    Completion,
+    Draw,
+    Message,
+    Request,
+    Sampling,
+    TokenCount,
+    ToolCall,
+    Usage,
+)
 from perdure.models.openai_compatible import MODEL, OpenAICompatibleModel
+from tests.models.connecting import Connect, ask, one
 from tests.models.fake_provider import Answer, FakeProvider, Received, completion, error
-
-
-def ask(text: str = "hello") -> Request:
-    return Request((Message("user", text),))
-
-
-class Connect(Protocol):
-    """Builds a model for a server and closes it after the test."""
-
-    def __call__(self, server: FakeProvider, **parameters: Any) -> OpenAICompatibleModel: ...
-
-
-@pytest.fixture
-def connect() -> Iterator[Connect]:
-    with ExitStack() as stack:
-
-        def build(server: FakeProvider, **parameters: Any) -> OpenAICompatibleModel:
-            given = {"base_url": server.url, "first_pause": 0.001, **parameters}
-            return stack.enter_context(closing(OpenAICompatibleModel("m", **given)))
-
-        yield build
-
-
-def one(model: LanguageModel, request: Request | None = None) -> Completion | ModelError:
-    return all_outcomes(model, [request or ask()])[0]
 
 
 def test_a_call_reaches_the_server_and_its_answer_comes_back(connect: Connect) -> None:
@@ -109,116 +92,6 @@ def test_broken_connections_and_unreadable_answers_are_asked_again(connect: Conn
     assert len(server.requests) == 3
 
 
-@pytest.mark.parametrize("status", [401, 402, 403, 404, 405])
-def test_other_refusals_stop_at_once_and_say_where_and_why(connect: Connect, status: int) -> None:
-    with FakeProvider(then=Answer(error("this is why"), status)) as server:
-        with pytest.raises(ModelUnavailable) as caught:
-            one(connect(server))
-        assert len(server.requests) == 1
-        line = str(caught.value)
-        assert f"{server.url}/chat/completions" in line
-    assert f"HTTP {status}: this is why" in line
-    assert "\n" not in line
-
-
-@pytest.mark.parametrize("status", [400, 422])
-def test_a_prompt_that_is_refused_twice_is_data(connect: Connect, status: int) -> None:
-    with FakeProvider(then=Answer(error("messages[3] is not wanted here"), status)) as server:
-        outcome = one(connect(server))
-    assert isinstance(outcome, ModelError)
-    assert str(outcome) == f"the server refused the prompt: HTTP {status}: messages[3] is not wanted here"
-    assert outcome.status is SessionStatus.AGENT_UNKNOWN_ERROR
-    assert len(server.requests) == 2
-
-
-def test_a_prompt_that_is_refused_once_is_answered(connect: Connect) -> None:
-    with FakeProvider(Answer(error("hiccup"), 400)) as server:
-        assert isinstance(one(connect(server)), Completion)
-
-
-@pytest.mark.parametrize("choices", [[], None, [None]])
-def test_an_answer_without_a_choice_is_data_after_the_retries(connect: Connect, choices: Any) -> None:
-    with FakeProvider(then=Answer({"choices": choices})) as server:
-        outcome = one(connect(server, max_retries=2))
-    assert isinstance(outcome, ModelError)
-    assert str(outcome) == "the server answered without a reply"
-    assert len(server.requests) == 3
-
-
-@pytest.mark.parametrize("body", [{"choices": [{"finish_reason": "stop"}]}, completion(None), completion("")])
-def test_a_reply_without_text_is_a_reply(connect: Connect, body: Any) -> None:
-    with FakeProvider(Answer(body)) as server:
-        outcome = one(connect(server))
-    assert isinstance(outcome, Completion)
-    assert outcome.text == ""
-
-
-def test_an_empty_turn_is_never_sent(connect: Connect) -> None:
-    with FakeProvider() as server:
-        one(connect(server), Request((Message("user", "x"), Message("agent", ""), Message("user", " \n"))))
-    assert [m["content"] for m in server.requests[0].body["messages"]] == ["x", "(no text)", "(no text)"]
-
-
-@pytest.mark.parametrize("key", ["sk-secret/0123456789", 'k"\\/9'])
-def test_a_key_that_the_server_echoes_is_masked(
-    connect: Connect, monkeypatch: pytest.MonkeyPatch, key: str
-) -> None:
-    monkeypatch.setenv("MY_KEY", key)
-    answers = (
-        Answer(error(f"Bearer {key} is not known"), 401),
-        Answer({}, 307, {"Location": f"http://x/?key={key}"}),
-        Answer(f"<b>{key}</b>", 404),
-        Answer(error(key), 400),
-        Answer(error(key), 400),
-    )
-    with FakeProvider(*answers) as server:
-        model = connect(server, api_key_env="MY_KEY")
-        for _ in range(3):
-            with pytest.raises(ModelUnavailable) as caught:
-                one(model)
-            assert key not in str(caught.value)
-            assert "[key]" in str(caught.value)
-        outcome = one(model)
-        assert isinstance(outcome, ModelError)
-        assert key not in str(outcome)
-        reply = one(model, ask(f"what is {key}?"))
-    assert isinstance(reply, Completion)
-    if len(key) >= 12:
-        assert reply.text == "what is [key]?"
-    assert server.requests[0].headers["Authorization"] == f"Bearer {key}"
-
-
-def test_a_word_that_stands_for_a_key_is_left_in_replies(
-    connect: Connect, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("MY_KEY", "EMPTY")
-    with FakeProvider() as server:
-        outcome = one(connect(server, api_key_env="MY_KEY"), ask("is it EMPTY?"))
-    assert isinstance(outcome, Completion)
-    assert outcome.text == "is it EMPTY?"
-
-
-def test_no_terminal_obeys_a_server(connect: Connect) -> None:
-    evil = "\x1b[2J\x1b]0;title\x07 \x9b31m \u202e hello"
-    with (
-        FakeProvider(then=Answer(error(evil), 404)) as server,
-        pytest.raises(ModelUnavailable, match="hello") as caught,
-    ):
-        one(connect(server))
-    assert str(caught.value).isprintable()
-
-
-def test_a_refused_caller_is_told_which_variable_is_not_set(
-    connect: Connect, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    with (
-        FakeProvider(then=Answer(error("no key"), 401)) as server,
-        pytest.raises(ModelUnavailable, match="OPENAI_API_KEY is not set"),
-    ):
-        one(connect(server))
-
-
 def test_retries_are_counted_and_the_last_reason_is_kept(connect: Connect) -> None:
     with (
         FakeProvider(then=Answer(error("down for today"), 503)) as server,
@@ -279,49 +152,28 @@ def test_a_server_that_drips_does_not_hold_a_request_open(connect: Connect) -> N
     assert len(server.requests) == 2
 
 
-def test_a_prompt_that_is_too_long_is_data(connect: Connect) -> None:
-    with FakeProvider(Answer(error("This model's maximum context length is 9 tokens"), 400)) as server:
-        outcome = one(connect(server))
-    assert isinstance(outcome, ModelError)
-    assert outcome.status is SessionStatus.AGENT_CONTEXT_LIMIT
-    assert len(server.requests) == 1
-
-
-def test_a_server_out_of_memory_is_data_and_not_asked_again(connect: Connect) -> None:
-    with FakeProvider(Answer(error("CUDA out of memory"), 500)) as server:
-        outcome = one(connect(server))
-    assert isinstance(outcome, ModelError)
-    assert outcome.status is SessionStatus.AGENT_OUT_OF_MEMORY
-    assert len(server.requests) == 1
-
-
-def test_an_empty_reply_is_not_a_context_limit(connect: Connect) -> None:
-    with FakeProvider(Answer(completion("")), Answer(completion(None))) as server:
-        outcomes = all_outcomes(connect(server), [ask(), ask()])
-    assert [outcome.text for outcome in outcomes if isinstance(outcome, Completion)] == ["", ""]
-
-
-def test_a_reply_that_the_content_filter_withheld_is_data(connect: Connect) -> None:
-    withheld, cut = completion(None, "content_filter"), completion("As far as", "content_filter")
-    with FakeProvider(Answer(withheld), Answer(cut)) as server:
-        model = connect(server)
-        first, second = one(model), one(model)
-    assert isinstance(first, ModelError)
-    assert first.status is SessionStatus.AGENT_UNKNOWN_ERROR
-    assert second == Completion("As far as", "content_filter", Usage(7, 3))
-
-
 def test_a_header_that_cannot_be_sent_is_not_tried_again(connect: Connect) -> None:
     with FakeProvider() as server, pytest.raises(ModelUnavailable, match="cannot be asked like this"):
         one(connect(server, headers={"X-Team": "two\nlines"}, first_pause=60))
 
 
-def test_a_redirect_names_its_target(connect: Connect) -> None:
-    with (
-        FakeProvider(then=Answer({}, 308, {"Location": "https://elsewhere/v1"})) as server,
-        pytest.raises(ModelUnavailable, match="https://elsewhere/v1"),
-    ):
-        one(connect(server))
+def test_tools_are_sent_and_their_calls_come_back(connect: Connect) -> None:
+    tool = {"type": "function", "function": {"name": "add", "parameters": {"type": "object"}}}
+    called = completion(None, "tool_calls")
+    called["choices"][0]["message"]["tool_calls"] = [
+        {"id": "c1", "type": "function", "function": {"name": "add", "arguments": "{}"}}
+    ]
+    with FakeProvider(Answer(called)) as server:
+        outcome = one(connect(server), Request((Message("user", "x"),), tools=[tool]))
+    assert server.requests[0].body["tools"] == [tool]
+    assert outcome == Completion([ToolCall("c1", "add", "{}")], "tool_calls", Usage(7, 3))
+
+
+def test_draws_never_reach_the_wire(connect: Connect) -> None:
+    with FakeProvider() as server:
+        for draw in (Draw(), Draw(1, 2, 3)):
+            one(connect(server), Request((Message("user", "x"),), draw=draw))
+    assert server.requests[0].raw == server.requests[1].raw
 
 
 def test_a_batch_is_answered_in_order_with_bounded_concurrency(connect: Connect) -> None:

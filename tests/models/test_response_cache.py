@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perdure.core.errors import ConfigError, StorageError
-from perdure.core.model import ModelPool, ModelSpec, ResponseStore
+from perdure.core.model import ModelSpec, ResponseStore
+from perdure.core.pool import ModelPool
 from perdure.core.types import Completion, Message, Request, TokenLogprob, ToolCall, Usage
 from perdure.models.response_cache import ResponseCache, default_cache_folder
 from perdure.models.scripted import ScriptedModel

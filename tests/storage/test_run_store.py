@@ -17,7 +17,8 @@ from perdure.core.callback import Callback, CallbackContext
 from perdure.core.controller import Limits
 from perdure.core.errors import RunFolderError
 from perdure.core.history import InteractionHistory
-from perdure.core.model import ModelHandle, Outcome
+from perdure.core.model import Outcome
+from perdure.core.pool import ModelHandle
 from perdure.core.recording import FinishedTask
 from perdure.core.request_digest import request_digest, request_options
 from perdure.core.session import Session

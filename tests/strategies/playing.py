@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from perdure.core.agent import ContextStrategy, ContextView
 from perdure.core.environment import Opening
 from perdure.core.history import HistoryFactory
-from perdure.core.model import ModelHandle, Outcome
+from perdure.core.model import Outcome
+from perdure.core.pool import ModelHandle
 from perdure.core.session import Rejected
 from perdure.core.types import Completion, Message, Observation, Request, TokenCount
 

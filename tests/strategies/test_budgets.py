@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from perdure.core.agent import ContextStrategy
 from perdure.core.errors import ConfigError
-from perdure.core.model import ModelHandle
+from perdure.core.pool import ModelHandle
 from perdure.core.types import Completion, Message, Request
 from perdure.models.scripted import ScriptedModel
 from perdure.strategies.budget import Budget

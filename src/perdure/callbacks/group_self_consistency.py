@@ -9,7 +9,8 @@ from perdure.callbacks.voting import Ballot, break_tie_as_original, cast
 from perdure.core.agent import ModelAgent
 from perdure.core.callback import Callback, CallbackContext, label_of
 from perdure.core.errors import ConfigError, ModelError
-from perdure.core.model import ModelHandle, Outcome
+from perdure.core.model import Outcome
+from perdure.core.pool import ModelHandle
 from perdure.core.types import JSON, EvaluationOutcome, Message, Request, SessionStatus
 
 QUESTION = """\

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from perdure.core.callback import Callback, CallbackContext
 from perdure.core.errors import InfrastructureError
-from perdure.core.model import ModelPool
+from perdure.core.pool import ModelPool
 from perdure.core.types import JSON
 from perdure.metrics.growth import slope
 

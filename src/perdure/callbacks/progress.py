@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, TextIO
 
 from perdure.core.callback import Callback, CallbackContext
-from perdure.core.model import ModelPool
+from perdure.core.pool import ModelPool
 from perdure.core.types import JSON
 from perdure.metrics.success import wilson_interval
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from perdure.core.callback import Callback, CallbackContext
 from perdure.core.errors import ModelError
-from perdure.core.model import ModelHandle
+from perdure.core.pool import ModelHandle
 from perdure.core.types import JSON, Message, Request, Sampling
 
 QUESTION = """\

@@ -13,7 +13,7 @@ from perdure.callbacks.bm25 import Bm25Index
 from perdure.core.callback import Callback, CallbackContext
 from perdure.core.errors import ModelError
 from perdure.core.history import render_history
-from perdure.core.model import ModelHandle
+from perdure.core.pool import ModelHandle
 from perdure.core.types import JSON, EvaluationOutcome, Message, Request, SessionStatus
 
 QUESTION = """\

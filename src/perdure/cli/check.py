@@ -131,7 +131,7 @@ def _callback_suite(plugin: Plugin, parameters: Mapping[str, JSON]) -> Iterator[
 
 def _build(plugin: Plugin, parameters: Mapping[str, JSON]) -> Any:
     """The plugin with its parameters; a strategy that wants a model gets a scripted one."""
-    from perdure.core.model import ModelHandle
+    from perdure.core.pool import ModelHandle
     from perdure.experiment.construct import construct
     from perdure.models.scripted import ScriptedModel
 

@@ -44,8 +44,8 @@ def sandbox() -> Probed:
 def model() -> Probed:
     """The first token of the packaged model."""
     from perdure.core.errors import ConfigError, ModelUnavailable
-    from perdure.core.model import Request, all_outcomes
-    from perdure.core.types import Completion, Message
+    from perdure.core.model import all_outcomes
+    from perdure.core.types import Completion, Message, Request
     from perdure.models.local import LocalModel, packaged_weights
 
     weights = packaged_weights()

@@ -20,7 +20,7 @@ from typing import Any
 from perdure.conformance.checks import require, run_checks, shorten
 from perdure.conformance.result import NOT_APPLICABLE, CheckResult
 from perdure.core.callback import Callback, label_of
-from perdure.core.model import ModelHandle
+from perdure.core.pool import ModelHandle
 from perdure.core.types import JSON
 from perdure.experiment.config import load_config
 from perdure.experiment.construct import declared_types, takes

@@ -15,7 +15,7 @@ from perdure.core.callback import CallbackList
 from perdure.core.controller import Limits
 from perdure.core.environment import Environment, Opening
 from perdure.core.errors import ConfigError
-from perdure.core.model import ModelPool
+from perdure.core.pool import ModelPool
 from perdure.core.session import SessionRecord
 from perdure.core.types import Trial
 from perdure.core.world import World

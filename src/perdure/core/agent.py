@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 
 from perdure.core.environment import Opening
 from perdure.core.errors import ModelError
-from perdure.core.model import ModelHandle
+from perdure.core.pool import ModelHandle
 from perdure.core.randomness import keyed_seed
 from perdure.core.session import Rejected, Session
 from perdure.core.types import JSON, Message, Observation, Reply, Request, Sampling, Trial

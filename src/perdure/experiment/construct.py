@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from perdure.core.errors import ConfigError, PerdureError
-from perdure.core.model import LanguageModel, ModelHandle
+from perdure.core.model import LanguageModel
 from perdure.core.parameters import FromFile
+from perdure.core.pool import ModelHandle
 from perdure.core.types import JSON
 from perdure.experiment.plugin_files import PluginFiles
 from perdure.experiment.registry import referenced_file, resolve_path

@@ -11,7 +11,7 @@ from perdure.core.callback import CallbackList
 from perdure.core.controller import Controller, Limits
 from perdure.core.environment import Environment
 from perdure.core.errors import Divergence, InfrastructureError, RunFolderError
-from perdure.core.model import ModelPool
+from perdure.core.pool import ModelPool
 from perdure.core.recording import FinishedTask
 from perdure.core.session import PastSessions
 from perdure.core.types import Message, Trial

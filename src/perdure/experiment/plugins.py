@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from perdure.core.errors import ConfigError
-from perdure.core.model import LanguageModel, ModelHandle, ModelPool, ModelSpec
+from perdure.core.model import LanguageModel, ModelSpec
+from perdure.core.pool import ModelHandle, ModelPool
 from perdure.core.types import JSON
 from perdure.experiment.config import RunConfig
 from perdure.experiment.construct import bind, construct

@@ -10,7 +10,8 @@ from threading import Lock
 from typing import Any, Self
 
 from perdure.core.errors import ConfigError, ModelError, Refusal, StorageError, UsageError
-from perdure.core.model import LanguageModel, ModelHandle
+from perdure.core.model import LanguageModel
+from perdure.core.pool import ModelHandle
 from perdure.core.types import JSON, Message, Request, Sampling, Usage
 from perdure.state.action import TextActions
 from perdure.state.agent_journal import AgentJournal, Outcome

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from perdure.core.errors import ConfigError
-from perdure.core.model import ModelHandle
+from perdure.core.pool import ModelHandle
 from perdure.core.types import JSON, Message
 
 BudgetKind: TypeAlias = Literal["whole_prompt", "history_only"]

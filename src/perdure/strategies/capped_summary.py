@@ -9,7 +9,7 @@ from itertools import chain
 from perdure.core.agent import Absorbed, ContextView
 from perdure.core.environment import Opening
 from perdure.core.errors import ConfigError
-from perdure.core.model import ModelHandle
+from perdure.core.pool import ModelHandle
 from perdure.core.session import shown
 from perdure.core.types import JSON, Message, Observation, Reply
 from perdure.strategies.budget import Budget, BudgetKind

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from perdure.core.errors import ConfigError, ModelError
-from perdure.core.model import ModelHandle
+from perdure.core.pool import ModelHandle
 from perdure.core.types import Completion, Message, Request, Sampling
 
 _ALTERNATIVES = 20

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from perdure.core.agent import Absorbed, ContextView
 from perdure.core.environment import Opening
-from perdure.core.model import ModelHandle
+from perdure.core.pool import ModelHandle
 from perdure.core.session import shown
 from perdure.core.types import JSON, Message, Observation, Reply
 from perdure.strategies.running_summary import SUMMARY_HEADING, RunningSummary

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from perdure.core.environment import Opening
 from perdure.core.errors import ConfigError, ModelError
-from perdure.core.model import ModelHandle
+from perdure.core.pool import ModelHandle
 from perdure.core.types import JSON, Message, Observation, Request, Sampling
 from perdure.strategies.summary_prompt import Turn, summary_request
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from perdure.core.agent import Absorbed, ContextView
 from perdure.core.environment import Opening
 from perdure.core.errors import ConfigError
-from perdure.core.model import ModelHandle
+from perdure.core.pool import ModelHandle
 from perdure.core.types import JSON, Message, Observation, Reply
 from perdure.strategies.budget import Budget, BudgetKind
 from perdure.strategies.window import largest_fitting, windowed
