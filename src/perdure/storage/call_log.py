@@ -33,6 +33,9 @@ from perdure.storage.call_lines import (
 from perdure.storage.files import AppendLog, move_aside, seal
 
 OnDivergence: TypeAlias = Literal["restart", "keep"]
+_LONGEST_WAIT = 1.0
+"""Seconds that an observation may wait to be written; a call writes it before, for nothing else needs it."""
+
 Key: TypeAlias = tuple[str, int]
 """A caller, and which of its calls."""
 
@@ -58,13 +61,16 @@ class CallLog:
         self._normalise = normalise
         self._check = check
         self._lock = RLock()
+        self._log: AppendLog | None = None
+        self._waiting: list[str] = []
+        self._written = time.monotonic()
+        self._complete = False
         self._content = self._left_behind(header)
-        self._log = AppendLog(path, named=True)  # a log that vanishes costs calls, no session
         if self._content.header:
             self._take_up()
         else:
             self._content.header = {"started": round(time.time(), 3), **header}
-            self._append({"is": "log", **self._content.header})
+            self._append({"is": "log", **self._content.header}, wait=True)
         self._rewind()
 
     # -- the pool's side
@@ -151,6 +157,7 @@ class CallLog:
         with self._lock:
             if self._owed:
                 self._diverge("the task ended earlier than it did then")
+            self._complete = True
 
     @property
     def calls(self) -> tuple[Call, ...]:
@@ -202,13 +209,17 @@ class CallLog:
         with self._lock:
             line = {"is": "restart", "diverged": diverged}
             self._append(line)
-            self._log.sync()
+            self._file().sync()
             self._content.apply(line)
             self._rewind()
 
     def close(self) -> None:
-        """Close the file. Idempotent."""
-        self._log.close()
+        """Close the file. What waits is written, unless the task is complete. Idempotent."""
+        with self._lock:
+            if self._waiting and not self._complete:
+                self._write()
+            if self._log is not None:
+                self._log.close()
 
     # --
 
@@ -282,7 +293,7 @@ class CallLog:
         self._content.observations.append(item)
         self._observed += 1
         self._recorded_observations = self._observed
-        self._append(observed_line(item))
+        self._append(observed_line(item), wait=True)
         return item
 
     def _following_observation(self) -> LoggedObservation | None:
@@ -348,5 +359,17 @@ class CallLog:
         self._forget_served()
         self._started = time.monotonic() - self._served_at
 
-    def _append(self, *lines: Mapping[str, JSON]) -> None:
-        self._log.extend(map(seal, lines))
+    def _append(self, *lines: Mapping[str, JSON], wait: bool = False) -> None:
+        self._waiting += map(seal, lines)
+        if not wait or time.monotonic() - self._written > _LONGEST_WAIT:
+            self._write()
+
+    def _write(self) -> None:
+        self._file().extend(self._waiting)
+        self._waiting.clear()
+        self._written = time.monotonic()
+
+    def _file(self) -> AppendLog:
+        if self._log is None:
+            self._log = AppendLog(self._path, named=True)  # one that vanishes costs calls, no session
+        return self._log

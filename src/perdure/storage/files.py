@@ -32,10 +32,14 @@ def storage_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise StorageError(
-            f"cannot write {str(path)!r}: {error.strerror or error}; what was saved is intact, "
-            "run the same command again once there is room"
-        ) from error
+        raise _unwritten(path, error) from error
+
+
+def _unwritten(path: Path, error: OSError) -> StorageError:
+    return StorageError(
+        f"cannot write {str(path)!r}: {error.strerror or error}; what was saved is intact, "
+        "run the same command again once there is room"
+    )
 
 
 class AppendLog:
@@ -65,16 +69,16 @@ class AppendLog:
         """Add lines in one write and return the offset of the first. All or nothing. Raises StorageError."""
         data = "".join(f"{line}\n" for line in lines).encode("ascii")
         offset = self._end
-        with storage_errors(self.path):
-            try:
-                written = 0
-                while written < len(data):
-                    written += write_at(self._fd, data[written:], offset + written)
-                if sync:
-                    self._sync()
-            except BaseException:
+        try:
+            written = 0
+            while written < len(data):
+                written += write_at(self._fd, data[written:], offset + written)
+            if sync:
+                self._sync()
+        except BaseException as error:
+            with storage_errors(self.path):
                 os.ftruncate(self._fd, offset)
-                raise
+            raise (_unwritten(self.path, error) if isinstance(error, OSError) else error) from error
         self._end = offset + len(data)
         return offset
 
@@ -340,8 +344,10 @@ def _sync_descriptor(descriptor: int) -> None:
 
 def write_at(descriptor: int, data: bytes, offset: int) -> int:
     """Write at an offset; how many bytes were taken."""
-    os.lseek(descriptor, offset, os.SEEK_SET)
-    return os.write(descriptor, data)
+    if sys.platform == "win32":
+        os.lseek(descriptor, offset, os.SEEK_SET)
+        return os.write(descriptor, data)
+    return os.pwrite(descriptor, data, offset)
 
 
 def _read_at(descriptor: int, size: int, offset: int) -> bytes:

@@ -51,6 +51,7 @@ class RunStore:
         self.snapshot_every = snapshot_every
         self._fsync = fsync
         self._lock = Lock()
+        self._unindexed: list[str] = []
         with ExitStack() as opened:
             with storage_errors(folder):
                 make_folder(folder, sync=fsync)
@@ -118,7 +119,7 @@ class RunStore:
             ]
             for task in tasks:
                 remove(self.folder / CALLS_FOLDER / f"{task.session.index}.jsonl")
-            self._index.extend(map(seal, grown))
+            self._unindexed += map(seal, grown)
 
     def state(self, until: int | None = None) -> tuple[Snapshot, list[dict[str, JSON]]]:
         """The newest snapshot, its history items as they are then, and the callbacks' deltas after it.
@@ -146,6 +147,7 @@ class RunStore:
     def write_snapshot(self, snapshot: Snapshot) -> None:
         """Write the full state beside the commits."""
         self._snapshots.write(snapshot)
+        self._write_index()
 
     def write_metrics(self, metrics: Mapping[str, JSON]) -> None:
         """Replace `metrics.json`."""
@@ -153,8 +155,17 @@ class RunStore:
         replace_atomically(self.folder / METRICS_FILE, body + "\n", sync=self._fsync)
 
     def close(self) -> None:
-        """Close the files and let another process in. Idempotent."""
-        self._opened.close()
+        """Close the files. Idempotent."""
+        with ExitStack() as stack:
+            stack.callback(self._opened.close)
+            self._write_index()
+
+    def _write_index(self) -> None:
+        """Not after each commit: a restore that finds it short reads the sessions since the last snapshot."""
+        with self._lock:
+            if self._unindexed:
+                self._index.extend(self._unindexed)
+                self._unindexed.clear()
 
     def _encode(self, task: FinishedTask, place: int) -> str:
         if task.session.index != place:
