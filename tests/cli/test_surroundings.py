@@ -12,7 +12,10 @@ import pytest
 import perdure as package
 from perdure.experiment.replay import replay
 from perdure.experiment.runs import load
-from perdure.experiment.sweep import load_sweep, run_sweep
+from perdure.experiment.sweep import load_sweep
+from perdure.experiment.sweep.file import SweepRun
+from perdure.experiment.sweep.resolution import resolve_runs
+from perdure.sandboxes.root_fs import READY, root_folder
 from tests import grounded
 from tests.cli.conftest import Perdure
 from tests.core.sealed import edit_config
@@ -124,22 +127,24 @@ def test_compare_warns_of_runs_on_other_grounds(perdure: Perdure) -> None:
     assert told == f"the runs do not stand on the same state (dry: {one}; wet: {later})"
 
 
-def test_a_sweep_decides_once_also_when_it_goes_on(folder: Path) -> None:
+def test_a_sweep_decides_once_also_when_it_goes_on(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
     Path("sweep.toml").write_text(
-        '[base]\nagent = { kind = "oracle" }\n'
-        'environment = { name = "grounded.py:Grounded", knobs = "knobs.json" }\n'
+        '[base]\nagent = { kind = "oracle" }\nenvironment = { name = "operating_system" }\n'
         "[grid]\nseed = [1, 2]\n"
     )
     sweep = load_sweep(Path("sweep.toml"), out=Path("out"))
-    run_sweep(sweep)
-    shutil.rmtree(sweep.runs[1].folder)
-    turn(auto="sand", state="dry")
-    outcomes = run_sweep(sweep)
-    assert [(outcome.error, outcome.skipped) for outcome in outcomes] == [("", True), ("", False)]
-    grounds = [load(one.folder).config.environment.parameters["ground"] for one in sweep.runs]
-    assert grounds == ["rock", "rock"]
-    run_sweep(load_sweep(Path("sweep.toml"), out=Path("elsewhere")))
-    assert "sand" in Path("elsewhere/resolved.json").read_text()
+    assert roots(resolve_runs(sweep, sweep.runs)) == ["host", "host"]
+    ready = root_folder("debian") / READY
+    ready.parent.mkdir(parents=True)
+    ready.touch()
+    assert roots(resolve_runs(sweep, sweep.runs)) == ["host", "host"]
+    elsewhere = load_sweep(Path("sweep.toml"), out=Path("elsewhere"))
+    assert roots(resolve_runs(elsewhere, elsewhere.runs)) == ["debian", "debian"]
+
+
+def roots(runs: list[SweepRun]) -> list[str]:
+    return [run.config["environment"]["root"] for run in runs]
 
 
 def test_ignored_sessions_are_in_no_rate_and_are_named(perdure: Perdure) -> None:

@@ -120,8 +120,8 @@ class Experiment:
 
     def check(self) -> None:
         """Build what a run builds first. Raises UsageError where the configuration does not allow it."""
+        CallbackList(self.callbacks()).close()
         self.agent()
-        self.callbacks()
         self._build_agent_model()
         self.parallelism()
 
@@ -296,7 +296,7 @@ class Experiment:
     def _lane(self, callbacks: Callable[[Parts], CallbackList], *, alone: bool) -> Lane:
         """A lane with parts of its own; one that is alone plays in the environment that described the run."""
         with self._building, ExitStack() as stack:
-            parts = self._parts.lane()
+            parts = self._parts if alone else self._parts.lane()
             environment = self.environment if alone else parts.environment()
             if not alone:
                 stack.callback(environment.release)
