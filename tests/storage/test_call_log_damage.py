@@ -80,7 +80,7 @@ def test_a_damaged_line_costs_itself_and_what_follows(tmp_path: Path, line: int,
 TEXTS = st.text(st.characters(codec=None, exclude_categories=()))
 
 parts = st.one_of(
-    st.builds(Text, TEXTS), st.builds(Reasoning, TEXTS), st.builds(ToolCall, TEXTS, TEXTS, TEXTS)
+    st.builds(Text, TEXTS.filter(bool)), st.builds(Reasoning, TEXTS), st.builds(ToolCall, TEXTS, TEXTS, TEXTS)
 )
 completions = st.builds(
     Completion,
