@@ -17,7 +17,9 @@ from perdure.core.outcome_json import decode_outcome, encode_outcome
 from perdure.core.types import (
     Completion,
     Observation,
+    Reasoning,
     SessionStatus,
+    Text,
     TokenLogprob,
     ToolCall,
     Usage,
@@ -77,12 +79,14 @@ def test_a_damaged_line_costs_itself_and_what_follows(tmp_path: Path, line: int,
 
 TEXTS = st.text(st.characters(codec=None, exclude_categories=()))
 
+parts = st.one_of(
+    st.builds(Text, TEXTS), st.builds(Reasoning, TEXTS), st.builds(ToolCall, TEXTS, TEXTS, TEXTS)
+)
 completions = st.builds(
     Completion,
-    text=TEXTS,
+    st.one_of(TEXTS, st.lists(parts, max_size=3)),
     finish_reason=st.sampled_from(["stop", "length", "tool_calls"]),
     usage=st.builds(Usage, *[st.integers(0, 10**9)] * 4),
-    tool_calls=st.lists(st.builds(ToolCall, TEXTS, TEXTS, TEXTS), max_size=2).map(tuple),
     logprobs=st.lists(
         st.builds(TokenLogprob, TEXTS, st.floats(-50, 0), st.dictionaries(TEXTS, st.floats(-50, 0))),
         max_size=2,
