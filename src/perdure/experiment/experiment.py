@@ -296,7 +296,7 @@ class Experiment:
     def _lane(self, callbacks: Callable[[Parts], CallbackList], *, alone: bool) -> Lane:
         """A lane with parts of its own; one that is alone plays in the environment that described the run."""
         with self._building, ExitStack() as stack:
-            parts = self._parts if alone else self._parts.lane()
+            parts = self._parts if alone else self._parts.lane()  # the pool that the environment asks
             environment = self.environment if alone else parts.environment()
             if not alone:
                 stack.callback(environment.release)
