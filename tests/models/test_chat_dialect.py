@@ -133,15 +133,20 @@ def test_an_unknown_choice_names_the_valid_ones(option: str) -> None:
         ChatOptions(**{option: "wrong"})  # type: ignore[arg-type]
 
 
+def as_utf8(text: str) -> str:
+    """Pairs joined, each lone surrogate replaced."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
 @given(st.lists(st.tuples(st.sampled_from(ROLES), st.text(st.characters())), max_size=5))
 def test_any_text_survives_encoding(items: list[tuple[Role, str]]) -> None:
     body = body_of(Request(tuple(Message(role, text) for role, text in items)))
     assert [message["content"] for message in body["messages"]] == [
-        well_formed(text) if text.strip() else "(no text)" for _, text in items
+        as_utf8(text) if text.strip() else "(no text)" for _, text in items
     ]
 
 
-@given(st.text(st.characters(exclude_categories=["Cs"])))
+@given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")))
 def test_well_formed_text_is_left_alone(text: str) -> None:
     assert well_formed(text) == text
 

@@ -189,7 +189,7 @@ def test_a_batch_is_answered_in_order_with_bounded_concurrency(connect: Connect)
 def test_callers_in_several_threads_share_the_bound(connect: Connect) -> None:
     with FakeProvider(then=Answer(delay=0.05)) as server:
         model = connect(server, max_concurrency=2)
-        threads = [Thread(target=model.generate, args=([ask(), ask()],)) for _ in range(4)]
+        threads = [Thread(target=all_outcomes, args=(model, [ask(), ask()])) for _ in range(4)]
         for thread in threads:
             thread.start()
         for thread in threads:

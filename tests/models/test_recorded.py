@@ -33,7 +33,7 @@ REQUESTS = st.builds(
         st.none() | st.integers(1),
         st.lists(st.text()).map(tuple),
     ),
-    st.integers(0, 9),
+    st.builds(Draw, st.integers(0, 9), st.integers(0, 9), st.integers(0, 9)),
 )
 
 

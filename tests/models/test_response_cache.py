@@ -14,18 +14,22 @@ from hypothesis import strategies as st
 from perdure.core.errors import ConfigError, StorageError
 from perdure.core.model import ModelSpec, ResponseStore
 from perdure.core.pool import ModelPool
-from perdure.core.types import Completion, Message, Request, TokenLogprob, ToolCall, Usage
+from perdure.core.types import Completion, Message, Reasoning, Request, Text, TokenLogprob, ToolCall, Usage
 from perdure.models.response_cache import ResponseCache, default_cache_folder
 from perdure.models.scripted import ScriptedModel
 
 DIGEST = "0123456789abcdef" * 2
 COUNTS = st.integers(0, 10**9)
+PARTS = st.one_of(
+    st.builds(Text, st.text()),
+    st.builds(Reasoning, st.text()),
+    st.builds(ToolCall, st.text(), st.text(), st.text()),
+)
 COMPLETIONS = st.builds(
     Completion,
-    st.text(st.characters()),
+    st.one_of(st.text(st.characters()), st.lists(PARTS)),
     st.sampled_from(["stop", "length"]),
     st.builds(Usage, COUNTS, COUNTS, COUNTS, COUNTS),
-    st.lists(st.builds(ToolCall, st.text(), st.text(), st.text())).map(tuple),
     st.lists(
         st.builds(
             TokenLogprob,

@@ -106,7 +106,7 @@ def _checked_parts(content: str | Iterable[Part]) -> tuple[Part, ...]:
     for part in parts:
         if type(part) not in _PART_NAMES:
             raise TypeError(f"a part is one of {', '.join(_PART_NAMES.values())}, not {part!r:.80}")
-    return () if parts == (Text(""),) else parts  # as the same written as a text
+    return tuple(part for part in parts if part != Text(""))  # a text that says nothing is none
 
 
 @dataclass(frozen=True, init=False)
