@@ -1,6 +1,6 @@
-"""Many sessions at once: 200 and 512 counter tasks of five calls each, against a loopback server with latency.
+"""Many sessions at once: counter tasks of five calls each, against a loopback server with latency.
 
-Each line is one figure with its target and ratio; what the latency alone takes stands beside it. The server is
+Each line is one figure with its target and ratio, beside what the latency alone takes. The server is
 that of `model_concurrency.py`; `CPU a call` is that of this whole process.
 
     python benchmarks/lanes.py

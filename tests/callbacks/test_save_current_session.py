@@ -17,8 +17,12 @@ def test_at_every_event_the_file_is_the_session_as_it_stands(tmp_path: Path) -> 
     seen: list[tuple[str, dict[str, Any]]] = []
 
     def look(event: str, ctx: perdure.CallbackContext) -> None:
-        body = json.loads((tmp_path / "current_session.json").read_text())
         session = ctx.session
+        path = tmp_path / "current_sessions" / f"{session.index}.json"
+        if event == "on_state_save":
+            assert not path.exists(), "its record is in the run now"
+            return
+        body = json.loads(path.read_text())
         assert body["v"] == 1
         assert (body["index"], body["task"], body["sample"]) == (session.index, session.task_id, 0)
         assert (body["status"], body["goal"], body["turns"]) == (session.status, session.goal, session.turns)
@@ -35,7 +39,6 @@ def test_at_every_event_the_file_is_the_session_as_it_stands(tmp_path: Path) -> 
         "on_agent_inference",
         "on_environment_interact",
         "on_environment_complete",
-        "on_state_save",
     }
     assert {body["outcome"] for _, body in seen} == {"unset", "correct"}
 
@@ -46,7 +49,7 @@ def test_any_reply_can_be_written(tmp_path: Path, text: str) -> None:
 
     def look(event: str, ctx: perdure.CallbackContext) -> None:
         if event == "on_agent_inference":
-            replies.append(json.loads((tmp_path / "current_session.json").read_text())["reply"])
+            replies.append(json.loads((tmp_path / "current_sessions" / "0.json").read_text())["reply"])
 
     play(tmp_path, [text, DONE], [SaveCurrentSession(folder=tmp_path), Spy([], act=look)], tasks=1)
     assert replies == [well_formed(text), DONE]
@@ -57,5 +60,5 @@ def test_it_only_watches_so_a_run_may_be_resumed_without_it(tmp_path: Path) -> N
     config = {"environment": {"name": "counter", "tasks": 2}, "agent": {"kind": "oracle"}}
     with_it = {**config, "callbacks": [{"name": "save_current_session"}]}
     first = perdure.run(with_it, sets=["execution.limit=1"], out=tmp_path / "run")
-    assert (first.folder / "current_session.json").exists()
+    assert list((first.folder / "current_sessions").iterdir()) == []
     assert len(perdure.run(config, out=tmp_path / "run").sessions) == 2

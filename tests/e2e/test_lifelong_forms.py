@@ -63,7 +63,7 @@ def test_watchers_of_the_control_see_every_event(tmp_path: Path, capsys: pytest.
     config = counter_config("step", {"name": "save_current_session"}, stateless=True)
     run = perdure.run(config, out=tmp_path, watchers=["progress"])
     assert "6/6 tasks · success 100.0%" in capsys.readouterr().err
-    assert (run.folder / "current_session.json").exists()
+    assert list((run.folder / "current_sessions").iterdir()) == []
 
 
 def config_of() -> dict[str, Any]:

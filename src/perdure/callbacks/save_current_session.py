@@ -1,4 +1,4 @@
-"""Keeps the session under way readable from outside: `current_session.json`, replaced at every event."""
+"""Keeps each session under way readable from outside, as `current_sessions/<place>.json`."""
 
 from __future__ import annotations
 
@@ -6,17 +6,21 @@ import json
 from pathlib import Path
 
 from perdure.core.callback import Callback, CallbackContext
+from perdure.core.types import JSON
 from perdure.storage.files import replace_atomically
 
 
 class SaveCurrentSession(Callback):
-    """Writes the session under way into the run folder, to watch a long task. Resuming does not need it."""
+    """Writes sessions under way into the run folder, to watch long tasks. Resuming does not need it.
+
+    Each has a file of its own, replaced at every event and removed when the session is over.
+    """
 
     name = "save_current_session"
     reach = "watch"
 
     def __init__(self, *, folder: Path) -> None:
-        self._path = folder / "current_session.json"
+        self._folder = folder / "current_sessions"
 
     def on_session_create(self, ctx: CallbackContext) -> None:
         """Write the new session."""
@@ -38,6 +42,13 @@ class SaveCurrentSession(Callback):
         """Write it with its outcome."""
         self._save(ctx)
 
+    def on_state_save(self, ctx: CallbackContext) -> JSON:
+        """It is over: its record is in the run."""
+        self._path(ctx).unlink(missing_ok=True)
+
+    def _path(self, ctx: CallbackContext) -> Path:
+        return self._folder / f"{ctx.session.index}.json"
+
     def _save(self, ctx: CallbackContext) -> None:
         session = ctx.session
         body = {
@@ -53,7 +64,7 @@ class SaveCurrentSession(Callback):
             "reply": session.reply.text if session.reply is not None else None,
             "history": [[message.role, message.text] for message in session.history],
         }
-        replace_atomically(self._path, json.dumps(body, indent=1) + "\n", sync=False)
+        replace_atomically(self._path(ctx), json.dumps(body, indent=1) + "\n", sync=False)
 
 
 CALLBACK = SaveCurrentSession

@@ -69,6 +69,8 @@ def run(
             _print_estimate(experiment, as_json=as_json)
         else:
             _say_what_changed(experiment)
+            if experiment.pending and (bold := experiment.parallelism_warning):
+                typer.echo(bold, err=True)
             if not quiet and experiment.pending:
                 _say_what_it_can_find(experiment)
             _carry_out(experiment, restart, floors=floors, as_json=as_json)

@@ -158,6 +158,12 @@ class Experiment:
             block=None if self.config.stateless else self.config.memory_block,
         )
 
+    @property
+    def parallelism_warning(self) -> str:
+        """What a user should know of the number of lanes that was asked for. Raises ConfigError."""
+        self.check()
+        return self.parallelism().warning
+
     def _attempt(self, restart: Collection[int] | Literal["all"]) -> Mapping[str, JSON]:
         self.check()
         lanes = self.parallelism().lanes
