@@ -129,7 +129,7 @@ def test_a_bug_keeps_the_part_of_its_traceback_that_matters(folder: Path) -> Non
     assert "1 / 0" in result.stderr
     assert any("controller.py" in line for line in files)
     assert not any("typer" in line or "contextlib" in line for line in files)
-    assert len(files) < 12
+    assert len(files) < 16
 
 
 def test_a_run_folder_in_use_is_refused(perdure: Perdure, folder: Path) -> None:

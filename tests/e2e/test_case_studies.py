@@ -47,6 +47,7 @@ def play(folder: Path, task: dict[str, Any], replies: list[str], **environment: 
     run = perdure.run(
         {
             "environment": {"name": "database", "tasks": str(tasks), **environment},
+            "agent": {"retries": 0},
             "models": {"default": {"provider": "scripted", "replies": replies}},
         },
         out=folder / "run",

@@ -80,7 +80,7 @@ def test_an_interrupted_run_asks_no_answered_call_again(tmp_path: Path) -> None:
     whole = play(tmp_path, config, "whole")
     asked = len((tmp_path / "marks" / "asked").read_text().splitlines())
     (tmp_path / "marks" / "asked").unlink()
-    (tmp_path / "marks" / "down_after").write_text("40")
+    (tmp_path / "marks" / "down_after").write_text(str(asked * 3 // 4))
     with pytest.raises(ModelUnavailable, match="down"):
         play(tmp_path, config, "cut")
     (tmp_path / "marks" / "down_after").unlink()

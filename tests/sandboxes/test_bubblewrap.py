@@ -211,6 +211,8 @@ def test_a_helper_whose_owner_is_gone_ends_in_silence() -> None:
 
 
 STARTS = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 from perdure.sandboxes.bubblewrap import BubblewrapSandbox
 print("begin", flush=True)
 while True:
@@ -230,5 +232,8 @@ def test_an_interrupt_while_a_sandbox_starts_makes_the_helper_say_nothing(delay:
         owner.stdout.readline()
         time.sleep(delay)
         os.killpg(owner.pid, signal.SIGINT)
-        said = owner.communicate(timeout=20)[1]
+        try:
+            said = owner.communicate(timeout=20)[1]
+        finally:
+            owner.kill()
     assert [name for name in ("spawner.py", "keeper.py", "BrokenPipeError") if name in said] == []

@@ -17,12 +17,12 @@ def pack(
     """Write one archive of a run that replays elsewhere.
 
     It holds the run folder, the code of its plug-ins and the data files of its environment; model weights are
-    left out, because `perdure replay` asks no model.
+    left out, because a replay asks no model.
 
     Examples:
 
-    - `perdure pack runs/example-1a2b3c4d`
-    - `tar xf example-1a2b3c4d.tar.gz && perdure replay example-1a2b3c4d`
+    - `perdure quickstart`, then `perdure pack quickstart/oracle`
+    - `perdure pack quickstart/oracle --out elsewhere.tar.gz`
     """
     from perdure.experiment.pack import pack as write
     from perdure.experiment.runs import load

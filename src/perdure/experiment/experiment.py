@@ -146,7 +146,12 @@ class Experiment:
             self.pool.get(self.config.agent.model)
 
     def parallelism(self) -> Parallelism:
-        """How many lanes the run has. Raises ConfigError for a number that would change its results."""
+        """How many lanes the run has. Raises ConfigError for a number that would change its results.
+
+        A finished run needs one, and none of its models.
+        """
+        if not self.pending and not self.probe_positions:
+            return Parallelism(1)
         parts = self._callback_parts
         reaching = [part.label for part in parts if part.reaches and not self._is_frozen(part)]
         return parallelism(

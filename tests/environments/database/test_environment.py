@@ -25,6 +25,7 @@ CONTRACT = {
     "interact",
     "complete",
     "calculate_metric",
+    "read_action",
     "release",
 }
 VIEW = ContextView("", "", (), ())
