@@ -12,8 +12,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from perdure.core.types import EvaluationOutcome, SessionStatus, Trial
 from perdure.environments.database import DatabaseEnvironment
 from perdure.environments.database.engine import Column, Table
@@ -202,34 +200,34 @@ def test_a_statement_without_its_fence_fails_validation(tmp_path: Path) -> None:
     assert environment.complete().outcome is EvaluationOutcome.INCORRECT
 
 
-@pytest.mark.parametrize(
-    ("table", "replies", "outcome"),
-    [
-        ("insurance_policies", [operation(LIMIT_SLIP), operation(LIMIT_RECOVERY)], EvaluationOutcome.CORRECT),
-        ("insurance_policies", [operation(LIMIT_SLIP)], EvaluationOutcome.INCORRECT),
-        (
-            "customer_usage",
-            [operation(f"{USAGE}LIMIT 2, 5;"), operation(f"{USAGE}LIMIT 3, 5;")],
-            EvaluationOutcome.INCORRECT,
-        ),
-        (
-            "package_tracking",
-            [operation(LIMIT_IN_SUBQUERY), operation(TWO_STATEMENTS)],
-            EvaluationOutcome.INCORRECT,
-        ),
-        ("membership_payments", [f"Action: Operation\n{UNFENCED}"], EvaluationOutcome.INCORRECT),
-        ("membership_payments", [operation(UNFENCED)], EvaluationOutcome.CORRECT),
-    ],
-)
-def test_the_published_tasks_of_the_cases(
-    lab_file: Path, table: str, replies: list[str], outcome: EvaluationOutcome
-) -> None:
+PUBLISHED = [
+    ("insurance_policies", [operation(LIMIT_SLIP), operation(LIMIT_RECOVERY)], EvaluationOutcome.CORRECT),
+    ("insurance_policies", [operation(LIMIT_SLIP)], EvaluationOutcome.INCORRECT),
+    (
+        "customer_usage",
+        [operation(f"{USAGE}LIMIT 2, 5;"), operation(f"{USAGE}LIMIT 3, 5;")],
+        EvaluationOutcome.INCORRECT,
+    ),
+    (
+        "package_tracking",
+        [operation(LIMIT_IN_SUBQUERY), operation(TWO_STATEMENTS)],
+        EvaluationOutcome.INCORRECT,
+    ),
+    ("membership_payments", [f"Action: Operation\n{UNFENCED}"], EvaluationOutcome.INCORRECT),
+    ("membership_payments", [operation(UNFENCED)], EvaluationOutcome.CORRECT),
+]
+
+
+def test_the_published_tasks_of_the_cases(lab_file: Path) -> None:
     published = json.loads(lab_file.read_text())
     environment = DatabaseEnvironment(tasks=lab_file)
-    task = next(key for key, entry in published.items() if entry["table_info"]["name"] == table)
-    environment.reset(Trial(task))
-    seen = ""
-    for reply in replies:
-        seen = environment.interact(reply).text
-    environment.interact(answer(seen))
-    assert environment.complete().outcome is outcome
+    outcomes = []
+    for table, replies, _ in PUBLISHED:
+        task = next(key for key, entry in published.items() if entry["table_info"]["name"] == table)
+        environment.reset(Trial(task))
+        seen = ""
+        for reply in replies:
+            seen = environment.interact(reply).text
+        environment.interact(answer(seen))
+        outcomes.append((table, replies, environment.complete().outcome))
+    assert outcomes == PUBLISHED

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from perdure.core.errors import ConfigError, EnvironmentUnavailable
 from perdure.environments.database import DatabaseEnvironment
-from perdure.environments.database.server.address import PASSWORD_VARIABLE, parse_url
+from perdure.environments.database.server.address import PASSWORD_VARIABLE, Address, parse_url
 from perdure.environments.database.server.container import MysqlContainer
+from perdure.environments.database.server.engine import ServerEngine
 
 
 def test_a_url_names_account_and_place(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,3 +72,8 @@ def test_without_docker_the_engine_says_so(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("DOCKER_HOST", "unix:///nonexistent/docker.sock")
     with pytest.raises(EnvironmentUnavailable, match=r"mysql:8\.4"):
         MysqlContainer()
+
+
+def test_no_server_is_an_environment_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(EnvironmentUnavailable, match="nowhere"):
+        ServerEngine(Address("root", "", socket=str(tmp_path / "nowhere")))
