@@ -64,6 +64,15 @@ def test_a_strategy_that_does_not(perdure: Perdure, folder: Path) -> None:
     assert "absorb survives hostile replies" not in failed
 
 
+def test_a_model_that_wants_a_world_gets_that_of_an_environment(perdure: Perdure) -> None:
+    result = perdure("check", "model", "perfect_reader", "--world", "warehouse")
+    assert result.exit_code == 0, result.stdout + result.stderr
+    assert perdure("check", "model", "perfect_reader", "--world", "counter").exit_code == 2
+    unknown = perdure("check", "model", "perfect_reader", "--world", "nowhere")
+    assert unknown.exit_code == 2
+    assert "unknown environment 'nowhere'" in unknown.stderr
+
+
 def test_a_model_that_conforms(perdure: Perdure) -> None:
     result = perdure("check", "model", "scripted", "--set", 'replies=["yes"]', "--set", "cycle=true")
     assert result.exit_code == 0, result.stdout

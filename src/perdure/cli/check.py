@@ -41,6 +41,10 @@ def check(
         list[str],
         typer.Option("--set", metavar="KEY=VALUE", help="A parameter of its constructor. Repeatable."),
     ] = [],  # noqa: B006 - typer reads the default, nobody changes it
+    world: Annotated[
+        str | None,
+        typer.Option(metavar="ENVIRONMENT", help="Whose world the plugin gets, where it wants one."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")] = False,
 ) -> None:
     """Run the conformance suite of a plugin; exit 1 when a check fails.
@@ -51,17 +55,19 @@ def check(
     - `perdure new strategy my_strategy`, then `perdure check strategy my_strategy.py:MyStrategy`
     - `perdure new callback my_method`, then `perdure check callback my_method.py:MyMethod`
     - `perdure check model scripted --set 'replies=["yes"]' --set cycle=true`
+    - `perdure check model perfect_reader --world warehouse`
     """
     from perdure.experiment.config import apply_set
-    from perdure.experiment.registry import load_plugin
+    from perdure.experiment.registry import load_plugin, load_world
     from perdure.reports.facts import to_json
 
     parameters: dict[str, JSON] = {}
     for assignment in sets:
         apply_set(parameters, assignment)
     plugin = load_plugin(kind.value, name, base=Path.cwd())
+    given = {} if world is None else {"world": load_world(world, base=Path.cwd())}
     results = []
-    for result in _suite(kind, plugin, parameters):
+    for result in _suite(kind, plugin, parameters, given):
         results.append(result)
         if not as_json:
             typer.echo(_line(result))
@@ -77,16 +83,18 @@ def check(
         raise typer.Exit(FAILED)
 
 
-def _suite(kind: Checked, plugin: Plugin, parameters: Mapping[str, JSON]) -> Iterator[CheckResult]:
+def _suite(
+    kind: Checked, plugin: Plugin, parameters: Mapping[str, JSON], given: Mapping[str, Any]
+) -> Iterator[CheckResult]:
     match kind:
         case Checked.ENVIRONMENT:
             return _environment_suite(plugin, parameters)
         case Checked.STRATEGY:
-            return _strategy_suite(plugin, parameters)
+            return _strategy_suite(plugin, parameters, given)
         case Checked.SANDBOX:
             return _sandbox_suite(plugin, parameters)
         case Checked.MODEL:
-            return _model_suite(plugin, parameters)
+            return _model_suite(plugin, parameters, given)
         case Checked.CALLBACK:
             return _callback_suite(plugin, parameters)
 
@@ -101,10 +109,12 @@ def _environment_suite(plugin: Plugin, parameters: Mapping[str, JSON]) -> Iterat
     )
 
 
-def _strategy_suite(plugin: Plugin, parameters: Mapping[str, JSON]) -> Iterator[CheckResult]:
+def _strategy_suite(
+    plugin: Plugin, parameters: Mapping[str, JSON], given: Mapping[str, Any]
+) -> Iterator[CheckResult]:
     from perdure.conformance.strategies import check_strategy
 
-    yield from check_strategy(lambda: _build(plugin, parameters))
+    yield from check_strategy(lambda: _build(plugin, parameters, given))
 
 
 def _sandbox_suite(plugin: Plugin, parameters: Mapping[str, JSON]) -> Iterator[CheckResult]:
@@ -113,10 +123,12 @@ def _sandbox_suite(plugin: Plugin, parameters: Mapping[str, JSON]) -> Iterator[C
     yield from check_sandbox(lambda: _build(plugin, parameters))
 
 
-def _model_suite(plugin: Plugin, parameters: Mapping[str, JSON]) -> Iterator[CheckResult]:
+def _model_suite(
+    plugin: Plugin, parameters: Mapping[str, JSON], given: Mapping[str, Any]
+) -> Iterator[CheckResult]:
     from perdure.conformance.models import check_model
 
-    model = _build(plugin, parameters)
+    model = _build(plugin, parameters, given)
     try:
         yield from check_model(model)
     finally:
@@ -129,7 +141,7 @@ def _callback_suite(plugin: Plugin, parameters: Mapping[str, JSON]) -> Iterator[
     yield from check_callback(plugin.name, parameters)
 
 
-def _build(plugin: Plugin, parameters: Mapping[str, JSON]) -> Any:
+def _build(plugin: Plugin, parameters: Mapping[str, JSON], given: Mapping[str, Any] | None = None) -> Any:
     """The plugin with its parameters; a strategy that wants a model gets a scripted one."""
     from perdure.core.pool import ModelHandle
     from perdure.experiment.construct import construct
@@ -143,6 +155,7 @@ def _build(plugin: Plugin, parameters: Mapping[str, JSON]) -> Any:
         base=Path.cwd(),
         model_for=lambda _name: scripted,
         offered={"model": scripted} if plugin.kind == "strategy" else {},
+        given=given,
     )
 
 
