@@ -205,7 +205,7 @@ for name in ("folder/new.jsonl", "file.jsonl"):
 
 
 def test_a_read_only_folder_or_file_is_one_line() -> None:
-    with tempfile.TemporaryDirectory() as name:  # one that other users may enter
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:  # one that other users may enter
         place = Path(name)
         (place / "folder").mkdir()
         (place / "folder").chmod(0o555)

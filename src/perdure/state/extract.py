@@ -25,7 +25,8 @@ _FENCE = re.compile(r"^[ \t]*+```([^\n`]*+)$", re.MULTILINE)
 _NEXT_BRACE = re.compile(r'(?:[^"{}]++|"(?:[^"\\\n]++|\\[^\n])*+\\?"?)*+([{}]?)')
 _FLAT = r'[^{]*+(\{(?:[^"{}]++|"(?:[^"\\\n]++|\\[^\n])*+\\?"?)*+\})'
 _FLAT_OBJECT = re.compile(_FLAT)
-_FLAT_OBJECTS = re.compile(f"(?:{_FLAT})++")
+# An atomic group, not `(?:…)++`: before Python 3.11.5 that ends where a repetition failed (gh-106052).
+_FLAT_OBJECTS = re.compile(f"(?>(?:{_FLAT})+)")
 _NEXT_BRACKET = re.compile(r'(?:[^"{}\[\]]++|"(?:[^"\\]++|\\.)*+"?)*+([{}\[\]]?)', re.DOTALL)
 _STRING_OR_COMMA = re.compile(r'"(?:[^"\\]++|\\.)*+"?|,(?=\s*+[}\]])', re.DOTALL)
 _ENVELOPE_START = re.compile(r'\{\s*+"(?:state_patch|action)"')
