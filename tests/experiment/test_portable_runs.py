@@ -119,7 +119,8 @@ def test_an_archive_replays_where_nothing_else_is(project: Path, tmp_path: Path)
     before = list(run.records())
     elsewhere = tmp_path / "elsewhere"
     with tarfile.open(tmp_path / "mine.tar.gz") as archive:
-        archive.extractall(elsewhere, filter="data")
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)  # since Python 3.11.4
+        archive.extractall(elsewhere)
     shutil.rmtree(project)
     shutil.rmtree(tmp_path / "runs")
     done = subprocess.run(
