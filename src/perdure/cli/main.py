@@ -11,6 +11,7 @@ import typer
 from perdure.cli.blame import blame
 from perdure.cli.check import check
 from perdure.cli.compare import compare
+from perdure.cli.data import data
 from perdure.cli.doctor import doctor
 from perdure.cli.exit_codes import guarded
 from perdure.cli.list_plugins import list_plugins
@@ -52,6 +53,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
 
 for _name, _command in _COMMANDS.items():
     app.command(_name)(guarded(_command))
+app.add_typer(data, name="data")
 app.add_typer(sandbox, name="sandbox")
 
 

@@ -16,6 +16,7 @@ from perdure.core.types import JSON, Task
 from perdure.environments.database.agentbench import is_agentbench, published_entry
 from perdure.environments.database.engine import Column, Row, Table
 from perdure.environments.loaded_once import Loaded, LoadedOnce
+from perdure.environments.task_forms import refuse_tables
 
 SHIPPED = "the shipped tasks"
 _SCALARS = (str, int, float, type(None))
@@ -64,6 +65,7 @@ def _read(path: Path | None) -> tuple[str, bytes]:
     try:
         if path is not None:
             raw = path.read_bytes()
+            refuse_tables(path, raw)
         else:
             raw = files("perdure.environments.database").joinpath("data/tasks.json").read_bytes()
     except OSError as error:

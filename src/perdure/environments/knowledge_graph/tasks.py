@@ -19,6 +19,7 @@ from pathlib import Path
 
 from perdure.core.types import JSON, Task
 from perdure.environments.knowledge_graph.actions import ARITY
+from perdure.environments.task_forms import refuse_tables
 
 
 @dataclass(frozen=True)
@@ -33,9 +34,11 @@ class KnowledgeGraphTask(Task):
 
 
 def load_tasks(path: Path) -> dict[str, KnowledgeGraphTask]:
-    """Tasks by id, in the order of the file. Raises OSError, ValueError that names the entry."""
+    """Tasks by id, in the order of the file. Raises OSError, ValueError that names the entry, ConfigError."""
+    raw = path.read_bytes()
+    refuse_tables(path, raw)
     try:
-        content = json.loads(path.read_text("utf-8"))
+        content = json.loads(raw.decode("utf-8"))
     except ValueError as error:
         raise ValueError(f"{path.name}: not JSON: {error}") from error
     if isinstance(content, list):
@@ -45,13 +48,14 @@ def load_tasks(path: Path) -> dict[str, KnowledgeGraphTask]:
     tasks = {}
     for task_id, entry in content.items():
         try:
-            tasks[task_id] = _task(task_id, entry)
+            tasks[task_id] = read_task(task_id, entry)
         except (KeyError, TypeError, SyntaxError, ValueError) as error:
             raise ValueError(f"{path.name}: entry {task_id!r}: {type(error).__name__}: {error}") from error
     return tasks
 
 
-def _task(task_id: str, entry: Mapping[str, JSON]) -> KnowledgeGraphTask:
+def read_task(task_id: str, entry: Mapping[str, JSON]) -> KnowledgeGraphTask:
+    """One entry of a task file. Raises KeyError, TypeError, ValueError, SyntaxError: what is wrong."""
     agentbench = "actions" in entry
     actions = tuple(_structure(entry["actions" if agentbench else "action_list"]))
     answers = (

@@ -11,6 +11,7 @@ from typing import Any
 
 from perdure.core.errors import ConfigError
 from perdure.core.types import JSON, Task
+from perdure.environments.task_forms import refuse_tables
 
 SHIPPED = Path(__file__).parent / "data" / "tasks.json"
 
@@ -117,7 +118,9 @@ def load_tasks(path: Path | None = None) -> TaskSet:
 
 def _read_json(path: Path) -> JSON:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        raw = path.read_bytes()
+        refuse_tables(path, raw)
+        return json.loads(raw.decode("utf-8"))
     except (OSError, ValueError) as error:
         raise ConfigError(f"tasks: {str(path)!r} cannot be read: {error}") from error
 
@@ -127,18 +130,23 @@ def _read_published(content: Mapping[str, JSON], path: Path) -> dict[str, OsTask
     tasks = {}
     for id_, entry in content.items():
         try:
-            grading = entry["evaluation_info"]
-            tasks[id_] = OsTask(
-                id=id_,
-                goal=entry["instruction"],
-                skills=tuple(entry["skill_list"]),
-                initialization=_command(entry["initialization_command_item"]),
-                evaluation=_command(grading["evaluation_command_item"]),
-                solution=_command(grading["ground_truth_command_item"]),
-            )
+            tasks[id_] = read_task(id_, entry)
         except (KeyError, TypeError, ValueError) as error:
             raise ConfigError(f"tasks: {str(path)!r}, task {id_!r}: {error!r}") from error
     return tasks
+
+
+def read_task(id_: str, entry: Mapping[str, Any]) -> OsTask:
+    """One entry of the published schema. Raises KeyError, TypeError or ValueError saying what is wrong."""
+    grading = entry["evaluation_info"]
+    return OsTask(
+        id=id_,
+        goal=entry["instruction"],
+        skills=tuple(entry["skill_list"]),
+        initialization=_command(entry["initialization_command_item"]),
+        evaluation=_command(grading["evaluation_command_item"]),
+        solution=_command(grading["ground_truth_command_item"]),
+    )
 
 
 def _command(item: Mapping[str, Any]) -> Script:
