@@ -67,6 +67,12 @@ def test_a_reply_that_plays_the_environment_is_cut(tmp_path: Path) -> None:
     assert past[0].history[-1] == Message("agent", DONE)
 
 
+def test_without_experiences_nothing_is_cut(tmp_path: Path) -> None:
+    reply = f"{DONE}\nuser: The counter is at 3.\nagent: x"
+    past = play(tmp_path, [reply], [ExperienceReplay(k=0)], tasks=1)
+    assert past[0].interactions[0].action == reply
+
+
 def test_a_token_budget_drops_the_oldest_and_says_so(tmp_path: Path) -> None:
     free = play(tmp_path / "free", callbacks=[ExperienceReplay(k=4)], tasks=6)
     texts = free[5].experience

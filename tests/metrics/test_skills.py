@@ -59,11 +59,31 @@ def test_no_rate_over_nothing_unless_the_paper_is_followed() -> None:
     metrics = skill_metrics([], SKILLS)
     assert metrics["overall.basic.session_count"] == 0.0
     assert not any(word in name for name in metrics for word in ("rate", "outcome", "status"))
-    as_paper = skill_metrics([], SKILLS, empty_rate=-1.0)
+    as_paper = skill_metrics([], SKILLS, as_paper=True)
     assert {name: value for name, value in as_paper.items() if name.endswith("rate")} == {
         "overall.success_rate": -1.0,
-        **{f"skill.{skill}.correct_rate": -1.0 for skill in ("select", "insert", "delete")},
+        **{
+            f"skill.{skill}.{rate}": -1.0
+            for skill in ("select", "insert", "delete")
+            for rate in ("correct_rate", "effective_correct_rate")
+        },
     }
+
+
+def test_the_paper_s_code_lists_what_did_not_occur_its_one_level_and_effective_skills() -> None:
+    solved = record("a", Outcome.CORRECT, S.COMPLETED)
+    found = skill_metrics(
+        [solved, record("b", Outcome.INCORRECT, S.COMPLETED)], {"a": ["select"]}, as_paper=True
+    )
+    assert found["overall.evaluation_outcome.unknown"] == 0.0
+    assert found["overall.sample_status.task_limit_reached"] == 0.0
+    assert {name: value for name, value in found.items() if name.startswith("difficulty")} == {
+        "difficulty_level.0.count": 2.0,
+        "difficulty_level.0.correct_count": 1.0,
+        "difficulty_level.0.correct_rate": 0.5,
+    }
+    for part in ("count", "correct_count", "correct_rate"):
+        assert found[f"skill.select.effective_{part}"] == found[f"skill.select.{part}"] == 1.0
 
 
 records = st.lists(

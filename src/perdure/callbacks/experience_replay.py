@@ -76,7 +76,7 @@ class ExperienceReplay(Callback):
     def on_agent_inference(self, ctx: CallbackContext) -> None:
         """Keep the model from playing the environment."""
         reply = ctx.session.reply
-        if reply is not None and _HALLUCINATED_TURN in reply.text:
+        if self._k and reply is not None and _HALLUCINATED_TURN in reply.text:
             ctx.session.receive(reply.text.partition(_HALLUCINATED_TURN)[0])
 
     def on_state_save(self, ctx: CallbackContext) -> JSON:

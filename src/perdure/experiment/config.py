@@ -100,7 +100,8 @@ class LimitsSection(_Section):
     max_interactions: int | None = Field(default=None, ge=1)
     max_turns: int | None = Field(default=None, ge=1)
     max_seconds: float | None = Field(default=None, gt=0)
-    ask_beyond_limit: bool = False
+    ask_beyond_limit: bool | None = None
+    """By default where the environment has `compat = "paper"`, as the original does."""
 
 
 class ProbesSection(_Section):

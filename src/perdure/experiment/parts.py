@@ -31,8 +31,13 @@ class Parts:
             max_interactions=interactions,
             max_turns=section.max_turns or 4 * interactions,
             max_seconds=section.max_seconds,
-            ask_beyond_limit=section.ask_beyond_limit,
+            ask_beyond_limit=self._asks_beyond_limit(),
         )
+
+    def _asks_beyond_limit(self) -> bool:
+        """As configured; else as the original, where the environment is as published."""
+        asked = self._config.limits.ask_beyond_limit
+        return asked if asked is not None else self._config.environment.parameters.get("compat") == "paper"
 
     def lane(self) -> Parts:
         """The same for another lane."""

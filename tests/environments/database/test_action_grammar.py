@@ -88,6 +88,16 @@ def test_the_paper_reads_fences_strictly_joins_lines_and_allows_several_statemen
     )
 
 
+def test_the_paper_takes_the_first_final_answer_wherever_it_stands_and_a_comment_for_a_statement() -> None:
+    reply = "I think\nFinal Answer: 1\nbut let me see.\nAction: Answer\nFinal Answer: 2"
+    assert parse_action(reply) == Answer("2")
+    assert parse_action(reply, as_paper=True) == Answer("1")
+    comment = operation("-- all of it\nSELECT 1")
+    assert parse_action(comment) == Operation(("SELECT 1",))
+    assert parse_action(comment, as_paper=True) == Operation(())
+    assert parse_action("Action:Answer\nFinal Answer: 2", as_paper=True) == Invalid(NO_ACTION)
+
+
 def test_sql_that_cannot_be_split_is_left_to_the_engine() -> None:
     assert parse_action(operation("SELECT 'open")) == Operation(("SELECT 'open",))
 

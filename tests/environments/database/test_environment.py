@@ -293,12 +293,28 @@ def test_metrics_by_skill_difficulty_and_overall(task_file: Path) -> None:
     assert metrics["skill.select.correct_count"] == 1
     assert metrics["skill.select.correct_rate"] == 0.5
     assert metrics["skill.update.correct_rate"] == 1.0
-    assert metrics["difficulty_level.0.count"] == 4
-    assert metrics["difficulty_level.0.correct_rate"] == 0.75
     assert metrics["overall.basic.session_count"] == 4
     assert metrics["overall.evaluation_outcome.correct"] == 0.75
     assert metrics["overall.sample_status.task_limit_reached"] == 0.25
     assert metrics["overall.cumulative_reward"] == 3.0
     assert "skill.update.correct_rate" not in environment.calculate_metric([])
-    as_paper = DatabaseEnvironment(compat="paper")
+    as_paper = DatabaseEnvironment(compat="paper", tasks=task_file)
     assert as_paper.calculate_metric([])["skill.update.correct_rate"] == -1.0
+    published = as_paper.calculate_metric(iter(records))
+    assert published["difficulty_level.0.count"] == 4
+    assert published["difficulty_level.0.correct_rate"] == 0.75
+    assert "difficulty_level.0.count" not in metrics
+
+
+def test_a_column_that_the_hash_needs_is_the_environment_s_error_as_in_the_original(task_file: Path) -> None:
+    drop = "Action: Operation\n```sql\nALTER TABLE stock DROP COLUMN price\n```"
+    for compat, fails in (("none", False), ("paper", True)):
+        environment = DatabaseEnvironment(tasks=task_file, compat=compat)  # type: ignore[arg-type]
+        last = play(environment, "change", drop, "Action: Answer\nFinal Answer: []")[0][-1]
+        assert (last.done, last.status is SessionStatus.TASK_ENVIRONMENT_ERROR) == (True, fails)
+
+
+def test_a_block_that_joining_makes_a_comment_is_run_by_the_original(task_file: Path) -> None:
+    paper = DatabaseEnvironment(tasks=task_file, compat="paper")
+    block = "Action: Operation\n```sql\n-- look\nSELECT 1\n```"
+    assert [each.text for each in play(paper, "question", block)[0]] == ["[]"]

@@ -30,6 +30,9 @@ from perdure.environments.database.scoring import answer_is_right
         ("", (), True, False),
         # what stands around the tuples does not matter
         ("The rows are (1, 'a') and (2, 'b').", ((1, "a"), (2, "b")), True, False),
+        # what follows a number does not count, a quote before it does
+        ("(55 units, a)", ((55, "a"),), True, False),
+        ("[(7',)]", ((7,),), True, False),
         # four decimals of a mean are compared with a relative tolerance only
         ("[(3.33333333,)]", ((3.3333,),), False, True),
     ],
@@ -64,11 +67,28 @@ def test_what_both_accept(answer: str, truth: tuple[Row, ...]) -> None:
         ("[(1,)]", ((1,), (1,))),
         ("", ((1,),)),
         ("[]", ((1, 2),)),
+        ("[('-55',)]", ((-55,),)),
     ],
 )
 def test_what_both_refuse(answer: str, truth: tuple[Row, ...]) -> None:
     assert not paper_answer_is_right(answer, truth)
     assert not answer_is_right(answer, truth, ordered=True)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "[(1, 'a')])",
+        "[(1, 'a'))]",
+        "((1, 'a'))",
+        "[(1, 'a')] (",
+        "Decimal(Decimal(1)), a",
+        ") [(1, 'a')]",
+    ],
+)
+def test_a_bracket_without_a_partner_makes_all_of_it_wrong(answer: str) -> None:
+    assert paper_answer_is_right("[(1, 'a')]", ((1, "a"),))
+    assert not paper_answer_is_right(answer, ((1, "a"),))
 
 
 @given(st.text(alphabet="(),'\"Decimal1 a", max_size=60))

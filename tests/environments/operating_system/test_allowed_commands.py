@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,8 +15,22 @@ from perdure.environments.operating_system.allowed_commands import (
     commands_of,
     forbidden,
 )
+from perdure.environments.operating_system.tasks import SKILLS, load_tasks
 
 pytest.importorskip("bashlex", reason="the os extra is not installed")
+
+PUBLISHED = Path(__file__).parents[4] / "shared" / "data" / "lifelongagentbench" / "os_interaction.json"
+
+
+def test_no_published_solution_is_refused_by_the_published_preset() -> None:
+    if not PUBLISHED.exists():
+        pytest.skip(f"the published tasks are not beside the project ({PUBLISHED})")
+    tasks = load_tasks(PUBLISHED).tasks
+    scripts = {id_: task.solution.text for id_, task in tasks.items() if task.solution is not None}
+    assert len(scripts) == 250
+    assert {
+        id_: problem for id_, text in scripts.items() if (problem := forbidden(text, PAPER_COMMANDS))
+    } == {}
 
 
 @pytest.mark.parametrize(
@@ -31,6 +47,8 @@ pytest.importorskip("bashlex", reason="the os extra is not installed")
         ("f() { rm x; }; f", {"rm"}),
         ("diff <(ls) <(rm a)", {"diff", "ls", "rm"}),
         ("/bin/ls; ../x/run.sh", {"ls", "run.sh"}),
+        ("echo 'sleep 3' > run.sh && chmod +x run.sh && ./run.sh", {"echo", "chmod"}),
+        ("echo reboot >> run.sh; run.sh", {"echo", "run.sh"}),
         ("find / -name a -exec rm {} +", {"find", "rm"}),
         ("cat <<EOF\n$(reboot)\nEOF", {"cat", "reboot"}),
         ("cat <<'EOF'\n$(reboot)\nEOF", {"cat"}),
@@ -55,8 +73,12 @@ def test_what_cannot_be_known_is_refused(script: str) -> None:
     assert "cannot be told" in (forbidden(script, PAPER_COMMANDS) or "")
 
 
-def test_the_published_preset_has_29_commands() -> None:
-    assert len(PAPER_COMMANDS) == 29
+def test_the_published_preset_has_the_29_labels_and_what_the_solutions_use() -> None:
+    assert len(SKILLS) == 29
+    assert set(SKILLS) < PAPER_COMMANDS
+    assert forbidden("[ -f a ] && date | cut -c1 | sort", PAPER_COMMANDS) is None
+    for other in ("python3 -c 1", "curl x", "apt install y", "gcc a.c", "nc -l 1", "reboot"):
+        assert forbidden(other, PAPER_COMMANDS)
     assert allowed_set("paper") == PAPER_COMMANDS
     assert allowed_set(["ls"]) == frozenset({"ls"})
     assert allowed_set(None) is None

@@ -20,6 +20,7 @@ DO_NOTHING = "Action: Answer\nFinal Answer: []"
 """Commits an empty answer at once."""
 
 _ACTION = re.compile(r"Action:[ \t]*(Operation|Answer)")
+_PAPER_ACTION = re.compile(r"Action: (Operation|Answer)")
 _FENCE = "```"
 _OPENING = "```sql"
 
@@ -52,22 +53,23 @@ def parse_action(reply: str, *, as_paper: bool = False) -> Action:
     """The first action of a reply. Linear time, never raises.
 
     SQL that cannot be split into statements is one statement: the engine says what is wrong with it.
-    `as_paper` reads as the original does: the fences stand on lines of their own, the lines of a block are
-    joined, and an operation may hold several statements.
+    `as_paper` reads as the original does: one space after `Action:`, fences on lines of their own, the lines
+    of a block are joined, an operation may hold several statements, or none where joining made all of it a
+    comment, and the first final answer of the reply counts wherever it stands.
     """
-    found = _ACTION.search(reply)
+    found = (_PAPER_ACTION if as_paper else _ACTION).search(reply)
     if found is None:
         return Invalid(NO_ACTION)
     if found.group(1) == "Answer":
-        return _answer(reply, found.end())
+        return _answer(reply, 1 if as_paper else found.end())
     sql = _first_block(reply, as_paper)
-    if sql is None or not sql.strip():
+    if sql is None or not (as_paper or sql.strip()):
         return Invalid(NO_SQL_BLOCK)
     try:
         statements = split_statements(sql)
     except SqlFailure:
         statements = [sql.strip()]
-    if not statements:
+    if not statements and not as_paper:
         return Invalid(NO_SQL_BLOCK)
     if len(statements) > 1 and not as_paper:
         return Invalid(SEVERAL_STATEMENTS)
@@ -83,7 +85,7 @@ def _first_block(reply: str, as_paper: bool) -> str | None:
     if end < 0:
         return None
     block = reply[start + len(opening) : end]
-    return block.replace("\n", " ") if as_paper else block
+    return block.strip().replace("\n", " ") if as_paper else block
 
 
 def _answer(reply: str, start: int) -> Action:

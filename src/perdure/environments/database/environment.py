@@ -12,7 +12,7 @@ from perdure.core.parameters import Operational
 from perdure.core.session import SessionRecord
 from perdure.core.types import Evaluation, EvaluationOutcome, Observation, SessionStatus, Trial
 from perdure.environments.database.actions import Answer, Invalid, Operation, action_key, parse_action
-from perdure.environments.database.engine import Row, SqlEngine
+from perdure.environments.database.engine import Row, SqlEngine, SqlReply
 from perdure.environments.database.engines import ENGINES, EngineName, open_engine
 from perdure.environments.database.observations import reply_text
 from perdure.environments.database.paper_scoring import paper_answer_is_right
@@ -29,8 +29,6 @@ from perdure.environments.database.tasks import DatabaseTask, shared_tasks
 from perdure.metrics.skills import skill_metrics
 
 MAX_INTERACTIONS = 3
-DIFFICULTY = "0"
-"""The only difficulty level of the published tasks."""
 
 
 class DatabaseEnvironment(Environment):
@@ -113,7 +111,7 @@ class DatabaseEnvironment(Environment):
         match parse_action(action, as_paper=self._as_paper):
             case Answer(text):
                 self._answer = text
-                return Observation("", done=True, reason="answer committed")
+                return self._commit(self._task)
             case Operation(statements):
                 return self._operate(statements)
             case Invalid(kind) if self._ends_on_invalid:
@@ -143,20 +141,8 @@ class DatabaseEnvironment(Environment):
             self._task, self._answer = None, None
 
     def calculate_metric(self, records: Iterable[SessionRecord]) -> Mapping[str, float]:
-        """Success by skill, by difficulty (always level 0) and overall."""
-        metrics = skill_metrics(
-            records,
-            skills(self),
-            empty_rate=-1.0 if self._as_paper else None,
-        )
-        count, level = metrics["overall.basic.session_count"], f"difficulty_level.{DIFFICULTY}"
-        metrics[f"{level}.count"] = count
-        metrics[f"{level}.correct_count"] = float(
-            round(count * metrics.get("overall.evaluation_outcome.correct", 0.0))
-        )
-        if "overall.success_rate" in metrics:
-            metrics[f"{level}.correct_rate"] = metrics["overall.success_rate"]
-        return metrics
+        """Success by skill and overall; by difficulty too under `compat = "paper"`."""
+        return skill_metrics(records, skills(self), as_paper=self._as_paper)
 
     def release(self) -> None:
         """Close the database."""
@@ -175,7 +161,7 @@ class DatabaseEnvironment(Environment):
     def _operate(self, statements: Sequence[str]) -> Observation:
         self._operations += 1
         engine = self._open_engine()
-        text, failed = "", False
+        text, failed = reply_text(SqlReply(), self._max_chars), False
         for statement in statements:
             reply = engine.execute(statement)
             text, failed = (
@@ -185,6 +171,13 @@ class DatabaseEnvironment(Environment):
             if failed:
                 break
         return Observation(text, accepted=not failed)
+
+    def _commit(self, task: DatabaseTask) -> Observation:
+        """The end by an answer. The original hashes the table here: a column that is gone is its error."""
+        if self._as_paper and task.md5 is not None and self._open_engine().state_hash() is None:
+            status, reason = SessionStatus.TASK_ENVIRONMENT_ERROR, "the table cannot be hashed any more"
+            return Observation("", done=True, status=status, reason=reason)
+        return Observation("", done=True, reason="answer committed")
 
     def _grade_answer(self, task: DatabaseTask) -> Evaluation:
         truth = task.answer or ()

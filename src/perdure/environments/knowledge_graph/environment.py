@@ -83,7 +83,7 @@ class KnowledgeGraphEnvironment(Environment):
         endpoint_kind: Literal["standard", "virtuoso"] = "standard",
         ontology: Path | None = None,
         namespace: str = FREEBASE,
-        compat: Literal["default", "paper"] = "default",
+        compat: Literal["none", "paper"] = "none",
         on_invalid_action: Literal["observe", "end"] | None = None,
         max_interactions: int = MAX_INTERACTIONS,
         timeout_seconds: float = 30.0,
@@ -170,10 +170,14 @@ class KnowledgeGraphEnvironment(Environment):
         return evaluation
 
     def calculate_metric(self, records: Iterable[SessionRecord]) -> Mapping[str, float]:
-        """Success, per-action rates, and the means of f1 and of answers that could be executed."""
+        """Success, per-action rates, and the means of f1 and of answers that could be executed.
+
+        The original never looks at the skills of its files: under `compat = "paper"` there are none.
+        """
         means = _Means()
-        metrics = skill_metrics(means.watch(records), skills(self))
-        return {**metrics, **means.metrics()}
+        by_skill = {} if self._paper else skills(self)
+        metrics = skill_metrics(means.watch(records), by_skill, as_paper=self._paper)
+        return {**metrics, **means.metrics(as_paper=self._paper)}
 
     def release(self) -> None:
         """Drop the graph, or close the connections."""
@@ -236,12 +240,11 @@ class _Means:
             self._executable += float(record.detail.get("executable_flag") or 0.0)
             yield record
 
-    def metrics(self) -> dict[str, float]:
-        sessions = self._sessions
-        return {
-            "overall.additional.f1_score": self._f1 / sessions if sessions else -1.0,
-            "overall.additional.executable_rate": self._executable / sessions if sessions else -1.0,
-        }
+    def metrics(self, *, as_paper: bool) -> dict[str, float]:
+        names = ("overall.additional.f1_score", "overall.additional.executable_rate")
+        if not self._sessions:
+            return dict.fromkeys(names, -1.0) if as_paper else {}
+        return dict(zip(names, (self._f1 / self._sessions, self._executable / self._sessions), strict=True))
 
 
 def skills(environment: KnowledgeGraphEnvironment) -> Mapping[str, Sequence[str]]:

@@ -71,7 +71,7 @@ class OperatingSystemEnvironment(Environment):
         shell: ShellName = "fresh",
         max_interactions: int = MAX_INTERACTIONS,
     ) -> None:
-        as_paper = compat == "paper"
+        self._as_paper = as_paper = compat == "paper"
         default_size = _PAPER_MAX_OBSERVATION if as_paper else _DEFAULT_MAX_OBSERVATION
         self._max_output = max_observation_chars if max_observation_chars is not None else default_size
         if not 0 < action_timeout <= LONGEST_SECONDS:
@@ -173,8 +173,8 @@ class OperatingSystemEnvironment(Environment):
         return Evaluation(EvaluationOutcome.INCORRECT, 0.0)
 
     def calculate_metric(self, records: Iterable[SessionRecord]) -> Mapping[str, float]:
-        """Success overall and by skill."""
-        return skill_metrics(records, skills(self))
+        """Success overall and by skill; by difficulty too under `compat = "paper"`."""
+        return skill_metrics(records, skills(self), as_paper=self._as_paper)
 
     def release(self) -> None:
         """Throw the machine away, if there is one."""
