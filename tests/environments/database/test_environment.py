@@ -307,7 +307,7 @@ def test_metrics_by_skill_difficulty_and_overall(task_file: Path) -> None:
 
 
 def test_a_column_that_the_hash_needs_is_the_environment_s_error_as_in_the_original(task_file: Path) -> None:
-    drop = "Action: Operation\n```sql\nALTER TABLE stock DROP COLUMN price\n```"
+    drop = "Action: Operation\n```sql\nALTER TABLE shelf DROP COLUMN price\n```"
     for compat, fails in (("none", False), ("paper", True)):
         environment = DatabaseEnvironment(tasks=task_file, compat=compat)  # type: ignore[arg-type]
         last = play(environment, "change", drop, "Action: Answer\nFinal Answer: []")[0][-1]

@@ -35,8 +35,8 @@ _OF_A_BARE_SYSTEM = """
     realpath renice rmdir seq setfacl sha1sum sha256sum shred shuf sort split stat stty sum sync tac tail tar
     tr tree truncate tsort tty uname unexpand uniq unzip uptime which xargs xz yes zcat zip"""
 PAPER_COMMANDS = frozenset([*SKILLS, *f"{_OF_THE_SHELL} {_ABOUT_USERS} {_OF_A_BARE_SYSTEM}".split()])
-"""The preset "paper": the 29 commands that the published tasks are labelled with, and what their
-solutions use beside them: the shell's own, administration of users, and the tools of a bare system.
+"""The preset "paper": the 29 commands that label the published tasks, and what their solutions use beside
+them: the shell's own, administration of users, and the tools of a bare system.
 
 The labels are not the commands: 85 of 250 published solutions use others."""
 
