@@ -90,7 +90,7 @@ def test_nearest_goals_are_chosen(tmp_path: Path) -> None:
         tmp_path,
         callbacks=[ExperienceReplay(k=1, select="similar")],
         tasks=6,
-        schedule=[Trial(task, sample) for sample, task in enumerate(ids)],
+        schedule=[Trial(task, repeat) for repeat, task in enumerate(ids)],
     )
     assert goals(past[6].experience) == [past[2].goal]
 

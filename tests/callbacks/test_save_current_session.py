@@ -24,7 +24,7 @@ def test_at_every_event_the_file_is_the_session_as_it_stands(tmp_path: Path) -> 
             return
         body = json.loads(path.read_text())
         assert body["v"] == 1
-        assert (body["index"], body["task"], body["sample"]) == (session.index, session.task_id, 0)
+        assert (body["index"], body["task"], body["repeat"]) == (session.index, session.task_id, 0)
         assert (body["status"], body["goal"], body["turns"]) == (session.status, session.goal, session.turns)
         assert body["reply"] == (session.reply.text if session.reply is not None else None)
         assert body["finish_reason"] == session.finish_reason

@@ -35,7 +35,7 @@ def test_a_solved_task_becomes_a_procedure_that_the_next_ones_see(tmp_path: Path
 
 def test_the_nearest_procedure_stands_last(tmp_path: Path) -> None:
     ids = ["0", "1", "2", "3", "4", "1"]
-    schedule = [Trial(task, sample) for sample, task in enumerate(ids)]
+    schedule = [Trial(task, repeat) for repeat, task in enumerate(ids)]
     past = play(tmp_path, callbacks=[library(k=2)], tasks=5, schedule=schedule)
     shown = past.line(5)["callbacks"]["skill_library"]["shown"]
     assert len(shown) == 2

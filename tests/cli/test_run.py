@@ -110,7 +110,7 @@ def test_a_shorter_run_is_continued(perdure: Perdure, folder: Path) -> None:
 def test_tasks_and_repeats(perdure: Perdure, folder: Path) -> None:
     body = facts(perdure, "--out", "out", "--tasks", "4, 1", "--repeat", "2")
     lines = [json.loads(line) for line in (folder / "out" / "sessions.jsonl").read_text().splitlines()]
-    assert [(line["task"], line["sample"]) for line in lines] == [("4", 0), ("1", 0), ("4", 1), ("1", 1)]
+    assert [(line["task"], line["repeat"]) for line in lines] == [("4", 0), ("1", 0), ("4", 1), ("1", 1)]
     assert body["planned"] == 4
 
 

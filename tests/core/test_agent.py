@@ -46,7 +46,7 @@ VIEW = ContextView("Rules.", "g", (), tuple(OPENING.history))
 
 
 def asked(
-    sampling: Sampling | None = None, *, seed: int = 0, task: str = "t", sample: int = 0, turn: int = 1
+    sampling: Sampling | None = None, *, seed: int = 0, task: str = "t", repeat: int = 0, turn: int = 1
 ) -> Request:
     """The request of one turn."""
     seen: list[Request] = []
@@ -56,7 +56,7 @@ def asked(
         return "x"
 
     agent = ModelAgent(ModelHandle.of(ScriptedModel(reply)), FullHistory(), sampling=sampling, seed=seed)
-    agent.start(Trial(task, sample), OPENING)
+    agent.start(Trial(task, repeat), OPENING)
     assert agent.infer(replace(VIEW, turn=turn)).text == "x"
     (request,) = seen
     return request
@@ -75,7 +75,7 @@ def test_every_draw_has_its_own_seed_which_depends_on_nothing_else() -> None:
     others = [
         asked(warm, seed=1),
         asked(warm, task="u"),
-        asked(warm, sample=1),
+        asked(warm, repeat=1),
         asked(warm, turn=2),
     ]
     assert len({first.seed, *(other.sampling.seed for other in others)}) == 5

@@ -184,7 +184,7 @@ def test_other_tasks_are_another_run(bench: Bench) -> None:
 
 def test_repeats_are_other_samples_of_the_same_tasks(bench: Bench) -> None:
     run = bench.run("execution.repeat=2", "agent.sampling.temperature=0.7")
-    assert [(r.task_id, r.sample) for r in run.records()] == [(t, s) for s in (0, 1) for t in "012"]
+    assert [(r.task_id, r.repeat) for r in run.records()] == [(t, s) for s in (0, 1) for t in "012"]
     digests = [[call.digest for call in run.reader.calls(index)] for index in range(6)]
     seeds = [[json.loads(c.options)["sampling"]["seed"] for c in run.reader.calls(i)] for i in range(6)]
     assert len({seed for task in seeds for seed in task}) == 12, "every draw has a seed of its own"

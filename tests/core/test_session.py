@@ -167,7 +167,7 @@ def test_a_session_cannot_start_with_a_history_that_does_not_alternate() -> None
 
 
 def test_the_record_is_frozen_and_complete() -> None:
-    session = Session("t", index=4, sample=2)
+    session = Session("t", index=4, repeat=2)
     session.start("goal", OPENING)
     session.take_turn()
     session.take_turn()
@@ -176,7 +176,7 @@ def test_the_record_is_frozen_and_complete() -> None:
     record = session.record()
     assert vars(record) == {
         "task_id": "t",
-        "sample": 2,
+        "repeat": 2,
         "status": S.COMPLETED,
         "outcome": EvaluationOutcome.CORRECT,
         "reward": 1.0,

@@ -119,7 +119,7 @@ def test_differences_are_found(
     assert not result.reproduces
     assert result.differing == 4
     first = result.differences[0]
-    assert (first.task_id, first.sample, first.step, first.fact) == ("0", 0, step, fact)
+    assert (first.task_id, first.repeat, first.step, first.fact) == ("0", 0, step, fact)
     assert now in first.now
     assert first.recorded != first.now
 

@@ -43,7 +43,7 @@ def test_what_is_no_run_folder(tmp_path: Path, name: str) -> None:
 
 def test_steps_are_flat_and_numbered_from_one(run: perdure.Run) -> None:
     steps = list(run.steps())
-    assert set(steps[0]) == {"task_id", "sample", "step", "action", "observation", "accepted", "reward"}
+    assert set(steps[0]) == {"task_id", "repeat", "step", "action", "observation", "accepted", "reward"}
     assert len(steps) == sum(record.interactions for record in run.records())
     for task in "0123":
         numbers = [step["step"] for step in steps if step["task_id"] == task]
@@ -59,7 +59,7 @@ def test_frames(run: perdure.Run) -> None:
     assert list(sessions["detail.distance"]) == [0] * 4
     assert "detail" not in sessions
     assert int(sessions["interactions"].sum()) == len(steps)
-    assert list(steps.columns)[:3] == ["task_id", "sample", "step"]
+    assert list(steps.columns)[:3] == ["task_id", "repeat", "step"]
 
 
 def test_the_summary_counts_everything(bench: Bench) -> None:

@@ -83,9 +83,9 @@ def record(
     *,
     status: SessionStatus = SessionStatus.COMPLETED,
     outcome: EvaluationOutcome | None = None,
-    sample: int = 0,
+    repeat: int = 0,
 ) -> SessionRecord:
     """A finished session."""
     verdict = outcome or (EvaluationOutcome.CORRECT if correct else EvaluationOutcome.INCORRECT)
     reward = float(verdict is EvaluationOutcome.CORRECT)
-    return SessionRecord(task_id, sample, status, verdict, reward, interactions=3, turns=4)
+    return SessionRecord(task_id, repeat, status, verdict, reward, interactions=3, turns=4)

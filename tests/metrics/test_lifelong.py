@@ -219,7 +219,7 @@ def test_regret_and_gain_are_paired_by_task(pairs: list[tuple[bool, bool]], rand
 
 
 def test_a_reference_that_lacks_a_trial_is_refused() -> None:
-    with pytest.raises(ValueError, match="no trial of task '1', sample 0"):
+    with pytest.raises(ValueError, match="no trial of task '1', repeat 0"):
         regret(stream([True, True]), stream([True]))
 
 

@@ -28,7 +28,7 @@ def opened(folder: Path, snapshot_every: int = 50) -> Iterator[RunStore]:
 
 def finished_task(store: RunStore, session: Session, **facts: Any) -> FinishedTask:
     """A session without calls, as a controller leaves it."""
-    with closing(store.log(session.index, Trial(session.task_id, session.sample))) as log:
+    with closing(store.log(session.index, Trial(session.task_id, session.repeat))) as log:
         return FinishedTask(session, log.calls, **{"deltas": {}, "charges": (), "times": log.times, **facts})
 
 

@@ -118,7 +118,7 @@ def test_a_line_that_is_missing_or_doubled_is_told(tmp_path: Path) -> None:
 
 
 TEXT_KEYS = ["task", "status", "outcome", "finish_reason", "goal"]
-NUMBER_KEYS = ["index", "sample", "reward", "turns"]
+NUMBER_KEYS = ["index", "repeat", "reward", "turns"]
 NESTED_KEYS = ["detail", "experience", "history", "interactions", "calls", "trace", "callbacks"]
 WRONG: list[JSON] = [None, [5], [{}], "zz", {"a": 1}, -1.5]
 

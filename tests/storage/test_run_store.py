@@ -54,7 +54,7 @@ steps = st.tuples(
 
 @st.composite
 def finished_sessions(draw: st.DrawFn) -> Session:
-    session = Session(draw(TEXTS), index=0, sample=draw(st.integers(0, 5)))
+    session = Session(draw(TEXTS), index=0, repeat=draw(st.integers(0, 5)))
     pairs = draw(st.lists(st.tuples(TEXTS, TEXTS), max_size=2))
     opening = [Message(role, text) for p in pairs for role, text in zip(("user", "agent"), p, strict=True)]  # type: ignore[arg-type]
     session.start(draw(TEXTS), InteractionHistory([*opening, Message("user", draw(TEXTS))]))
@@ -85,7 +85,7 @@ def test_any_session_is_read_back_as_it_was(
     with TemporaryDirectory() as name:
         folder = Path(name)
         with opened(folder) as store:
-            with closing(store.log(0, Trial(session.task_id, session.sample))) as log:
+            with closing(store.log(0, Trial(session.task_id, session.repeat))) as log:
                 for caller, messages, text in calls:
                     request = Request(tuple(messages), sampling=Sampling(seed=len(text)))
                     call = log.number(caller, "m", request, request_digest(request, "m"))

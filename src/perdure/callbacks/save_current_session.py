@@ -55,7 +55,7 @@ class SaveCurrentSession(Callback):
             "v": 1,
             "index": session.index,
             "task": session.task_id,
-            "sample": session.sample,
+            "repeat": session.repeat,
             "status": session.status,
             "outcome": session.evaluation.outcome,
             "finish_reason": session.finish_reason,

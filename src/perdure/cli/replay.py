@@ -123,7 +123,7 @@ def _table(result: Replay, label: str) -> Table:
     rows = [
         [
             difference.task_id,
-            str(difference.sample),
+            str(difference.repeat),
             "verdict" if difference.step is None else str(difference.step),
             difference.fact,
             *_around_difference(difference.recorded, difference.now),

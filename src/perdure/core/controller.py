@@ -55,7 +55,7 @@ class Controller:
         """
         self._log = log
         self._flags.clear()
-        session = Session(trial.task_id, index=index, sample=trial.repeat, clock=trial.clock)
+        session = Session(trial.task_id, index=index, repeat=trial.repeat, clock=trial.clock)
         ctx = CallbackContext(self._agent, self._environment, session, past, self._flags, self._reply_form)
         factory = self._environment.history_factory
         before = factory.items()
@@ -94,7 +94,7 @@ class Controller:
         if action is None:
             return
         self._log.proceed()
-        observation = self._log.observe(self._interact(action))
+        observation = self._log.observe(answer_of(self._environment, action))
         session.observe(action, observation)
         self._callbacks.fire("on_environment_interact", ctx)
         self._agent.observe(observation)
@@ -138,14 +138,6 @@ class Controller:
         self._agent.start(session.trial, opening)
         return True
 
-    def _interact(self, action: str) -> Observation:
-        """The environment's answer. Where a model that it asks itself fails, the task has failed."""
-        try:
-            return self._environment.interact(action)
-        except ModelError as error:
-            status = SessionStatus.TASK_ENVIRONMENT_ERROR
-            return Observation("", accepted=False, done=True, status=status, reason=str(error))
-
     def _grade(self, session: Session) -> None:
         try:
             session.evaluate(self._environment.complete())
@@ -181,3 +173,12 @@ class Controller:
                 return True
         session.finish(SessionStatus.TASK_LIMIT_REACHED, reason)
         return True
+
+
+def answer_of(environment: Environment, action: str) -> Observation:
+    """The environment's answer. Where a model that it asks itself fails, the task has failed."""
+    try:
+        return environment.interact(action)
+    except ModelError as error:
+        status = SessionStatus.TASK_ENVIRONMENT_ERROR
+        return Observation("", accepted=False, done=True, status=status, reason=str(error))

@@ -85,7 +85,7 @@ class SessionRecord:
     """The slim result of one session: what metrics may see. No texts."""
 
     task_id: str
-    sample: int
+    repeat: int
     status: SessionStatus
     outcome: EvaluationOutcome
     reward: float
@@ -97,6 +97,8 @@ class SessionRecord:
     """Replies that did not become an action as they were, those before a fallback included."""
     fallbacks: int = 0
     """Actions that were taken in place of a reply that could not be used, after the last retry."""
+    clock: datetime = EPOCH
+    """What the world gave as the present."""
 
     @property
     def correct(self) -> bool:
@@ -168,11 +170,11 @@ def check_alternation(messages: Sequence[Message]) -> None:
 class Session:
     """A task under way: its interaction history, its steps, its status and its verdict."""
 
-    def __init__(self, task_id: str, *, index: int = 0, sample: int = 0, clock: datetime = EPOCH) -> None:
+    def __init__(self, task_id: str, *, index: int = 0, repeat: int = 0, clock: datetime = EPOCH) -> None:
         self.task_id = task_id
         self.index = index
         """Position in the run, counted from 0."""
-        self.sample = sample
+        self.repeat = repeat
         """Which repeat of this task."""
         self.clock = clock
         """What the world gives as the present."""
@@ -205,7 +207,7 @@ class Session:
     @property
     def trial(self) -> Trial:
         """The entry of the schedule that this session plays."""
-        return Trial(self.task_id, self.sample, self.clock)
+        return Trial(self.task_id, self.repeat, self.clock)
 
     @property
     def history(self) -> tuple[Message, ...]:
@@ -226,7 +228,7 @@ class Session:
         """The slim, frozen result."""
         return SessionRecord(
             self.task_id,
-            self.sample,
+            self.repeat,
             self.status,
             self.evaluation.outcome,
             self.evaluation.reward,
@@ -236,6 +238,7 @@ class Session:
             self.turns,
             self.malformed,
             self.fallbacks,
+            self.clock,
         )
 
     # -- moving

@@ -169,20 +169,20 @@ def compare_runs(
 
 def _check_comparable(runs: Sequence[Run]) -> None:
     first = runs[0]
-    trials = {(record.task_id, record.sample) for record in first.records()}
+    trials = {(record.task_id, record.repeat) for record in first.records()}
     for run in runs:
         where = f"{str(run.folder)!r} cannot be paired with {str(first.folder)!r}"
         for key in ("environment", "version"):
             one, other = _world(first)[key], _world(run)[key]
             if one != other:
                 raise UsageError(f"{where}: {key} {other!r}, not {one!r}")
-        theirs = {(record.task_id, record.sample) for record in run.records()}
+        theirs = {(record.task_id, record.repeat) for record in run.records()}
         if theirs != trials:
-            task, sample = min(theirs ^ trials)
-            only = run if (task, sample) in theirs else first
+            task, repeat = min(theirs ^ trials)
+            only = run if (task, repeat) in theirs else first
             raise UsageError(
                 f"{where}: {len(theirs)} trials and {len(trials)}, not the same; "
-                f"only {str(only.folder)!r} has task {task!r}, sample {sample}"
+                f"only {str(only.folder)!r} has task {task!r}, repeat {repeat}"
             )
 
 
@@ -272,8 +272,8 @@ def _difference(control: Condition, other: Condition, metric: Metric) -> Differe
 def _paired(
     ours: Sequence[SessionRecord], theirs: Sequence[SessionRecord]
 ) -> list[tuple[SessionRecord, SessionRecord]]:
-    by_trial = {(record.task_id, record.sample): record for record in theirs}
-    return [(record, by_trial[record.task_id, record.sample]) for record in ours]
+    by_trial = {(record.task_id, record.repeat): record for record in theirs}
+    return [(record, by_trial[record.task_id, record.repeat]) for record in ours]
 
 
 def _value(record: SessionRecord, metric: Metric) -> float:

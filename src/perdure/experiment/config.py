@@ -126,13 +126,17 @@ class ExecutionSection(_Section):
     """Lanes: sessions played side by side."""
 
 
+WALL = "wall"
+
+
 class RunConfig(_Section):
     """Everything about one run."""
 
     name: str = Field(default="run", pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
     seed: int = 0
     clock: str = EPOCH.isoformat()
-    """What worlds give as the present: date, time and offset, as ISO 8601 writes them."""
+    """What worlds give as the present: date, time and offset, as ISO 8601 writes them; or `wall`, the instant
+    at which each task was first begun."""
     environment: PluginSection
     agent: AgentSection = AgentSection()
     models: dict[str, ModelSection] = {}
@@ -151,6 +155,8 @@ class RunConfig(_Section):
     @field_validator("clock")
     @classmethod
     def _one_spelling(cls, text: str) -> str:
+        if text == WALL:
+            return text
         instant = datetime.fromisoformat(text)
         if instant.tzinfo is None:
             raise ValueError("expected an offset from UTC too, such as 2026-01-01T12:00:00Z")
@@ -158,8 +164,13 @@ class RunConfig(_Section):
 
     @property
     def instant(self) -> datetime:
-        """`clock` as a moment."""
-        return datetime.fromisoformat(self.clock)
+        """`clock` as a moment. The wall clock gives each trial its own when it begins."""
+        return EPOCH if self.is_wall_clock else datetime.fromisoformat(self.clock)
+
+    @property
+    def is_wall_clock(self) -> bool:
+        """Whether worlds are given the time of day."""
+        return self.clock == WALL
 
     def method(self) -> dict[str, JSON]:
         """All but the execution, as plain data; what an agent without a model does not use is left out."""

@@ -41,7 +41,8 @@ class Experiment:
 
     `base` is the folder of the configuration: relative paths are looked for there, then in the current
     folder. `watchers` are callbacks that only look (progress bars); they are not part of the run's identity.
-    `accept_version` goes on with a run that another version of perdure began. Raises UsageError.
+    `accept_version` goes on with a run that another version of perdure began. Without `asks_models` every
+    call is served from a record, and no model's files are needed. Raises UsageError.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class Experiment:
         base: Path | None = None,
         watchers: Iterable[str] = (),
         accept_version: bool = False,
+        asks_models: bool = True,
     ) -> None:
         self.base = (base or Path.cwd()).resolve()
         self.config = config = resolve_config(config, self.base)
@@ -58,7 +60,7 @@ class Experiment:
         """Whether `run` found nothing left to do."""
         self._watchers = list(watchers)
         self.accept_version = accept_version
-        self._plugins = Plugins(config, self.base)
+        self._plugins = Plugins(config, self.base, asks_models=asks_models)
         self._parts = Parts(self._plugins)
         self.pool = self._parts.pool
         self.world = self._parts.world
@@ -302,6 +304,7 @@ class Experiment:
             on_divergence=self.config.execution.on_divergence,
             normalise=self.world.normalise,
             frozen=frozen,
+            wall_clock=self.config.is_wall_clock,
         )
 
     def _lane(self, callbacks: Callable[[Parts], CallbackList], *, alone: bool) -> Lane:

@@ -16,6 +16,9 @@ from perdure.experiment.plugins import Plugins
 from perdure.experiment.registry import resolve_path
 from perdure.experiment.scripted_agents import DoNothing, FixedResponse
 
+ENVIRONMENT = "environment"
+"""The caller of models that an environment asks."""
+
 
 class Parts:
     """Builds parts whose models are asked through one lane's pool. `limits` are those of every task."""
@@ -52,7 +55,7 @@ class Parts:
             "environment",
             {"seed": self._config.seed},
             {"max_interactions": self.limits.max_interactions},
-            caller="environment",
+            caller=ENVIRONMENT,
         )
         return environment
 

@@ -29,7 +29,7 @@ class Plugins:
     needed before: `pool` has a handle for every caller.
     """
 
-    def __init__(self, config: RunConfig, base: Path) -> None:
+    def __init__(self, config: RunConfig, base: Path, *, asks_models: bool = True) -> None:
         self.config = config
         self.base = base
         self._files = PluginFiles()
@@ -37,7 +37,7 @@ class Plugins:
         environment = self.load("environment", config.environment.name)
         assert isinstance(environment, EnvironmentPlugin)
         self.world = environment.world
-        self.pool = self._pool()
+        self.pool = self._pool(asks_models)
 
     def lane(self) -> Plugins:
         """The same plug-ins and models, asked through another lane's pool."""
@@ -103,9 +103,9 @@ class Plugins:
         """The sources that the identity covers, for the run folder."""
         return keep_sources(self._declared.references, self._files)
 
-    def _pool(self) -> ModelPool:
+    def _pool(self, asks_models: bool) -> ModelPool:
         cache = None
-        if self.config.execution.cache:
+        if asks_models and self.config.execution.cache:
             from perdure.models.response_cache import ResponseCache
 
             cache = ResponseCache()
@@ -113,7 +113,8 @@ class Plugins:
             name: ModelSpec(section.provider, dict(section.parameters))
             for name, section in self.config.models.items()
         }
-        return ModelPool(specs, self._build_model, identify=self._model_identity, cache=cache)
+        identify = self._model_identity if asks_models else lambda spec: spec.provider
+        return ModelPool(specs, self._build_model, identify=identify, cache=cache)
 
     def _model_identity(self, spec: ModelSpec) -> str:
         return model_identity(spec.provider, spec.parameters, self.load, self.base, self._files)

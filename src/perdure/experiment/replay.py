@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
+from perdure.core.controller import answer_of
 from perdure.core.environment import Environment
+from perdure.core.errors import ModelError
 from perdure.core.session import Interaction, PastSession
 from perdure.core.types import JSON, Evaluation, EvaluationOutcome, Observation, SessionStatus, Trial
 from perdure.experiment.experiment import Experiment
+from perdure.experiment.parts import ENVIRONMENT
+from perdure.experiment.recorded_calls import OtherCall, RecordedCalls
 from perdure.experiment.runs import Run
 
 Normalise = Callable[[str], str]
@@ -20,7 +25,7 @@ class Difference:
     """One fact that did not reproduce. `step` counts actions from 1; 0 is the opening, None the verdict."""
 
     task_id: str
-    sample: int
+    repeat: int
     step: int | None
     fact: str
     recorded: str
@@ -68,15 +73,16 @@ def replay(
     Raises UsageError when the environment cannot be built any more, InfrastructureError when it breaks.
     """
     config = run.own_config(sets, base=base)
-    with Experiment(config, base=base or run.base) as experiment:
+    with Experiment(config, base=base or run.base, asks_models=False) as experiment:
         recorded, now = run.environment_version, experiment.environment.version
         if recorded != now:
             return Replay(0, 0, 0, 0, (), recorded, now)
         sessions = steps = ungraded = differing = 0
         differences: list[Difference] = []
-        for past in run.sessions:
-            trial = Trial(past.record.task_id, past.record.sample, run.config.instant)
-            found = next(_differences(past, trial, experiment.environment, experiment.normalise), None)
+        for index, past in enumerate(run.sessions):
+            calls = RecordedCalls(run.reader.calls(index), experiment.normalise)
+            experiment.pool.recorder = calls
+            found = next(_differences(past, experiment, calls), None)
             sessions += 1
             steps += len(past.interactions)
             ungraded += not _graded(past)
@@ -87,36 +93,59 @@ def replay(
         return Replay(sessions, steps, ungraded, differing, tuple(differences), recorded, now)
 
 
-def _differences(
+def _differences(past: PastSession, experiment: Experiment, calls: RecordedCalls) -> Iterator[Difference]:
+    """What did not reproduce, first things first. The environment's own model calls are served."""
+    record, step = past.record, 0
+
+    def differ(step: int | None, fact: str, recorded: JSON, now: JSON) -> Difference:
+        return Difference(record.task_id, record.repeat, step, fact, str(recorded), str(now))
+
+    try:
+        trial = Trial(record.task_id, record.repeat, record.clock)
+        for place, facts in _played_again(past, trial, experiment.environment, experiment.normalise):
+            for fact, (recorded, now) in facts.items():
+                if recorded != now:
+                    yield differ(place, fact, recorded, now)
+            step = step if place is None else place + 1
+        if _opened(past):
+            calls.check_all_made(ENVIRONMENT)
+    except OtherCall as other:
+        yield differ(step, other.place, other.recorded, other.now)
+
+
+Facts: TypeAlias = dict[str, tuple[JSON, JSON]]
+"""What is compared, by name: as recorded, and now."""
+
+
+def _played_again(
     past: PastSession, trial: Trial, environment: Environment, normalise: Normalise
-) -> Iterator[Difference]:
-    record = past.record
-
-    def differ(step: int | None, facts: dict[str, tuple[JSON, JSON]]) -> Iterator[Difference]:
-        for fact, (before, now) in facts.items():
-            if before != now:
-                yield Difference(record.task_id, record.sample, step, fact, str(before), str(now))
-
+) -> Iterator[tuple[int | None, Facts]]:
+    """The session's actions once more, with what each step gave. Raises OtherCall."""
     if not _opened(past):
         return
     try:
         opening = environment.reset(trial)
     except KeyError:
-        yield Difference(record.task_id, record.sample, 0, "task", "known", "unknown")
+        yield 0, {"task": ("known", "unknown")}
+        return
+    except ModelError as error:
+        yield 0, {"set-up": (past.record.finish_reason, str(error))}
         return
     if not opening.observation.status.is_terminal:
-        yield from differ(0, {"goal": (past.goal, opening.goal)})
+        yield 0, {"goal": (normalise(past.goal), normalise(opening.goal))}
     for step, interaction in enumerate(past.interactions, 1):
-        again = environment.interact(interaction.action)
-        yield from differ(step, _observation_facts(interaction, again, normalise))
-    verdict = environment.complete()
+        again = answer_of(environment, interaction.action)
+        yield step, _observation_facts(interaction, again, normalise)
+    try:
+        verdict = environment.complete()
+    except ModelError as error:
+        yield None, {"grading": (past.record.finish_reason, str(error))}
+        return
     if _graded(past):
-        yield from differ(None, _verdict_facts(past, verdict))
+        yield None, _verdict_facts(past, verdict)
 
 
-def _observation_facts(
-    interaction: Interaction, again: Observation, normalise: Normalise
-) -> dict[str, tuple[JSON, JSON]]:
+def _observation_facts(interaction: Interaction, again: Observation, normalise: Normalise) -> Facts:
     before = interaction.observation
     return {
         "text": (normalise(before.text), normalise(again.text)),
@@ -127,7 +156,7 @@ def _observation_facts(
     }
 
 
-def _verdict_facts(past: PastSession, verdict: Evaluation) -> dict[str, tuple[JSON, JSON]]:
+def _verdict_facts(past: PastSession, verdict: Evaluation) -> Facts:
     record = past.record
     return {
         "outcome": (record.outcome, verdict.outcome),

@@ -113,12 +113,12 @@ class Run:
         return self._reader.records()
 
     def steps(self) -> Iterator[dict[str, JSON]]:
-        """Every interaction, flat: task_id, sample, step (from 1), action, observation, accepted, reward."""
+        """Every interaction, flat: task_id, repeat, step (from 1), action, observation, accepted, reward."""
         for past in self._reader:
             for number, interaction in enumerate(past.interactions, 1):
                 yield {
                     "task_id": past.record.task_id,
-                    "sample": past.record.sample,
+                    "repeat": past.record.repeat,
                     "step": number,
                     "action": interaction.action,
                     "observation": interaction.observation.text,

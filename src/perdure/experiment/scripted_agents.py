@@ -37,7 +37,7 @@ class FixedResponse(Agent):
         if not (run / "sessions.jsonl").exists():
             raise ConfigError(f"agent.run: {str(run)!r} is not a run folder")
         self._reader = RunReader(run)
-        self._index = {(line["task"], line["sample"]): line["index"] for line in self._reader.lines()}
+        self._index = {(line["task"], line["repeat"]): line["index"] for line in self._reader.lines()}
         self._replies: deque[Outcome | str] = deque()
 
     def start(self, trial: Trial, opening: Opening) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TypeAlias
 
 from perdure.core.errors import ConfigError, RunFolderError
@@ -25,6 +27,7 @@ class Stream:
 
     `lanes` above 1 play side by side: then no callback may keep a state over sessions, unless `blocks` freeze
     it. `frozen`: every session meets the history factory as it is at first, and leaves nothing of it.
+    `wall_clock`: a trial's present is the instant of its very first start, as its log keeps it.
     """
 
     def __init__(
@@ -39,6 +42,7 @@ class Stream:
         on_divergence: OnDivergence = "restart",
         normalise: Callable[[str], str] = lambda text: text,
         frozen: bool = False,
+        wall_clock: bool = False,
     ) -> None:
         self._schedule = schedule
         self._store = store
@@ -49,6 +53,7 @@ class Stream:
         self._on_divergence = on_divergence
         self._normalise = normalise
         self._frozen = frozen
+        self._wall_clock = wall_clock
         self._serial: Lane | None = None
         self._first_items: tuple[Message, ...] | None = None
         self._edited = False
@@ -158,10 +163,11 @@ class Stream:
                 self._edited = True
 
     def _play_one(self, lane: Lane, index: int) -> FinishedTask:
-        trial, past = self._schedule[index], self._store.past
+        past = self._store.past
         with closing(self._log(index)) as log:
+            trial = self._trial(index, log)
             if self._blocks is not None:
-                return self._play_in_block(lane, index, log, self._blocks.current)
+                return self._play_in_block(lane, index, trial, log, self._blocks.current)
             if self._frozen:
                 items = self._first_items if self._first_items is not None else lane.history_items
                 return lane.play_frozen(index, trial, log, past, items)
@@ -174,9 +180,17 @@ class Stream:
         self._edited = self._edited or finished.history_items is not None
         return finished
 
-    def _play_in_block(self, lane: Lane, index: int, log: CallLog, block: Block) -> FinishedTask:
+    def _play_in_block(
+        self, lane: Lane, index: int, trial: Trial, log: CallLog, block: Block
+    ) -> FinishedTask:
         block.meet(lane)
-        return lane.play(index, self._schedule[index], log, block.past)
+        return lane.play(index, trial, log, block.past)
+
+    def _trial(self, index: int, log: CallLog) -> Trial:
+        trial = self._schedule[index]
+        if not self._wall_clock:
+            return trial
+        return replace(trial, clock=datetime.fromtimestamp(log.times.started, UTC))
 
     def _log(self, index: int) -> CallLog:
         return self._store.log(

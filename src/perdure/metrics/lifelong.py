@@ -114,14 +114,14 @@ def cumulative_reward(records: Iterable[SessionRecord]) -> float:
 def regret(stream: Sequence[SessionRecord], reference: Iterable[SessionRecord]) -> list[float]:
     """Reward that the reference had above the stream, summed up to each position of the stream.
 
-    The reference (stateless control, oracle) is matched by task and sample, whatever its order; trials that
+    The reference (stateless control, oracle) is matched by task and repeat, whatever its order; trials that
     either of them ignored are left out. Raises ValueError where it lacks a trial.
     """
     return list(accumulate(theirs - record.reward for record, theirs in _matched(stream, reference)))
 
 
 def gain(stateful: Iterable[SessionRecord], stateless: Iterable[SessionRecord]) -> float:
-    """Mean reward above the stateless control, paired by task and sample. Raises ValueError without pairs.
+    """Mean reward above the stateless control, paired by task and repeat. Raises ValueError without pairs.
 
     One number a run (its order and seed): `mean_interval` over several runs gives the interval.
     """
@@ -143,10 +143,10 @@ def _matched(
     records: Iterable[SessionRecord], reference: Iterable[SessionRecord]
 ) -> Iterator[tuple[SessionRecord, float]]:
     """Each record with the reference's reward for its trial; what either of them ignored is left out."""
-    others = {(record.task_id, record.sample): record for record in reference}
+    others = {(record.task_id, record.repeat): record for record in reference}
     for record in counted(records):
-        other = others.get((record.task_id, record.sample))
+        other = others.get((record.task_id, record.repeat))
         if other is None:
-            raise ValueError(f"the reference has no trial of task {record.task_id!r}, sample {record.sample}")
+            raise ValueError(f"the reference has no trial of task {record.task_id!r}, repeat {record.repeat}")
         if not other.ignored:
             yield record, other.reward

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import astuple, dataclass
+from datetime import datetime
 from json import dumps, loads
 from typing import TypeAlias, get_args
 
@@ -56,7 +57,8 @@ def encode_session(task: FinishedTask, put: Put) -> dict[str, JSON]:
         "v": SCHEMA_VERSION,
         "index": session.index,
         "task": result.task_id,
-        "sample": result.sample,
+        "repeat": result.repeat,
+        "clock": result.clock.isoformat(),
         "status": result.status,
         "outcome": result.outcome,
         "reward": result.reward,
@@ -83,7 +85,8 @@ _Kind: TypeAlias = type | tuple[type, ...]
 _SESSION: Mapping[str, _Kind] = {
     "index": int,
     "task": str,
-    "sample": int,
+    "repeat": int,
+    "clock": str,
     "status": str,
     "outcome": str,
     "reward": (int, float),
@@ -127,7 +130,8 @@ def decode_slim(record: Mapping[str, JSON]) -> SessionRecord:
     """What metrics see: no text is read."""
     return SessionRecord(
         task_id=record["task"],
-        sample=record["sample"],
+        repeat=record["repeat"],
+        clock=datetime.fromisoformat(record["clock"]),
         status=SessionStatus(record["status"]),
         outcome=EvaluationOutcome(record["outcome"]),
         reward=record["reward"],

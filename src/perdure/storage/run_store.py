@@ -114,7 +114,7 @@ class RunStore:
                 self._blobs.cut(blobs_end)
                 raise
             grown = [
-                self.past.committed.grow(task.session.task_id, task.session.sample, len(line) + 1)
+                self.past.committed.grow(task.session.task_id, task.session.repeat, len(line) + 1)
                 for task, line in zip(tasks, lines, strict=True)
             ]
             for task in tasks:
@@ -199,4 +199,4 @@ class RunStore:
 
 def _ledger_line(task: FinishedTask) -> str:
     session = task.session
-    return seal(ledger_line(session.index, session.task_id, session.sample, task.times, task.charges))
+    return seal(ledger_line(session.index, session.task_id, session.repeat, task.times, task.charges))

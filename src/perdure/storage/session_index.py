@@ -130,7 +130,7 @@ def _entry(start: int, size: int, trial: tuple[str, int]) -> dict[str, JSON]:
 
 def _trial(line: Mapping[str, JSON]) -> tuple[str, int] | None:
     match line:
-        case {"task": str(task), "sample": int(repeat)}:
+        case {"task": str(task), "repeat": int(repeat)}:
             return task, repeat
     return None
 

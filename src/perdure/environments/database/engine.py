@@ -9,6 +9,8 @@ from decimal import Decimal
 from hashlib import md5
 from typing import Protocol, TypeAlias, runtime_checkable
 
+from perdure.core.randomness import keyed_seed
+
 Value: TypeAlias = int | float | str | bytes | Decimal | date | datetime | time | timedelta | None
 """One cell, typed as a MySQL driver returns it: exact numbers with a scale are `Decimal`."""
 
@@ -58,12 +60,24 @@ class SqlReply:
     """The result set had more rows than the engine hands out."""
 
 
+def random_seeds(seed: int) -> tuple[int, int]:
+    """A session's `rand_seed1` and `rand_seed2`, so that `RAND()` is alike on every engine."""
+    return keyed_seed(seed, "rand", 1) % RAND_BOUND, keyed_seed(seed, "rand", 2) % RAND_BOUND
+
+
+RAND_BOUND = 0x3FFFFFFF
+"""The modulus of MySQL's generator."""
+
+
 @runtime_checkable
 class SqlEngine(Protocol):
     """One database, empty or holding one task.
 
     Raises EnvironmentUnavailable when the server is gone; a bad statement is a reply with an error.
     """
+
+    def begin(self, clock: datetime, seed: int) -> None:
+        """Give statements `clock` as the present, and draw their chance from `seed`: they stand still."""
 
     def create(self, table: Table) -> None:
         """Add a table and fill it. The first one after `drop` names the database and is the task's table."""

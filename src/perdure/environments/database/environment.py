@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from perdure.core.environment import Environment, Opening
 from perdure.core.history import HistoryFactory
 from perdure.core.parameters import Operational
+from perdure.core.randomness import keyed_seed
 from perdure.core.session import SessionRecord
 from perdure.core.types import Evaluation, EvaluationOutcome, Observation, SessionStatus, Trial
 from perdure.environments.database.actions import Answer, Invalid, Operation, action_key, parse_action
@@ -38,7 +39,8 @@ class DatabaseEnvironment(Environment):
     the original code does; the README names each difference. `on_invalid_action` says whether a reply without
     a valid action is an observation or the end (default: observe; end under compat). `query_timeout` is in
     seconds, `max_observation_chars` bounds every observation, `max_interactions` only tells the agent its
-    limit. Raises ConfigError for a bad task file.
+    limit. SQL's functions of time give the trial's clock, and RAND is drawn from `seed`, task and repeat.
+    Raises ConfigError for a bad task file.
     """
 
     name = "database"
@@ -55,6 +57,7 @@ class DatabaseEnvironment(Environment):
         max_interactions: int = MAX_INTERACTIONS,
         query_timeout: float = 5.0,
         max_observation_chars: int = 10_000,
+        seed: int = 0,
     ) -> None:
         _check_choice("compat", compat, ("none", "paper"))
         _check_choice("engine", engine, ENGINES)
@@ -74,7 +77,9 @@ class DatabaseEnvironment(Environment):
         self._engine_name: EngineName = engine
         self._address = parse_url(engine_url, engine_password_env) if engine == "mysql" else None
         self._engine: SqlEngine | None = None
+        self._seed = seed
         self._task: DatabaseTask | None = None
+        self._trial = Trial("")
         self._answer: str | None = None
         self._operations = 0
         self.version = f"1+{loaded.digest}"
@@ -91,9 +96,8 @@ class DatabaseEnvironment(Environment):
     def reset(self, trial: Trial) -> Opening:
         """A fresh database with the task's table."""
         task = self._tasks[trial.task_id]
-        self._task, self._answer, self._operations = task, None, 0
-        engine = self._open_engine()
-        engine.drop()
+        self._task, self._trial, self._answer, self._operations = task, trial, None, 0
+        engine = self._fresh_engine()
         observation = Observation("")
         try:
             engine.create(task.table)
@@ -158,6 +162,13 @@ class DatabaseEnvironment(Environment):
             self._engine = open_engine(self._engine_name, timeout=self._timeout, address=self._address)
         return self._engine
 
+    def _fresh_engine(self) -> SqlEngine:
+        """The engine as the open trial meets it, without its table."""
+        engine, trial = self._open_engine(), self._trial
+        engine.drop()
+        engine.begin(trial.clock, keyed_seed(self._seed, trial.task_id, trial.repeat))
+        return engine
+
     def _operate(self, statements: Sequence[str]) -> Observation:
         self._operations += 1
         engine = self._open_engine()
@@ -200,8 +211,7 @@ class DatabaseEnvironment(Environment):
 
     def _replayed(self, task: DatabaseTask) -> Sequence[Row] | None:
         """The table after the ground truth on a fresh copy; None when it does not run."""
-        engine = self._open_engine()
-        engine.drop()
+        engine = self._fresh_engine()
         try:
             engine.create(task.table)
         except ValueError:

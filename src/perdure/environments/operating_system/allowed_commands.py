@@ -29,11 +29,12 @@ _ABOUT_USERS = """
     adduser chpasswd delgroup deluser getent groupdel groupmod groups id last logname newgrp passwd su sudo
     userdel users who whoami"""
 _OF_A_BARE_SYSTEM = """
-    arch base64 basename bzip2 chattr cksum cmp comm crontab csplit cut date dd df diff dirname du egrep expand
-    expr factor fgrep file fmt fold free getfacl gunzip gzip head hostname install join locale logger lsattr
-    md5sum mkfifo mknod mktemp more less nice nl nproc od paste patch pathchk pgrep pkill pr ps readlink
-    realpath renice rmdir seq setfacl sha1sum sha256sum shred shuf sort split stat stty sum sync tac tail tar
-    tr tree truncate tsort tty uname unexpand uniq unzip uptime which xargs xz yes zcat zip"""
+    arch base64 basename bzip2 chattr cksum cmp comm crontab csplit cut date dd df diff dirname du
+    egrep expand expr factor fgrep file fmt fold free getfacl gunzip gzip head hostname install join
+    locale logger lsattr md5sum mkfifo mknod mktemp more less nice nl nproc od paste patch pathchk
+    pgrep pkill pr ps readlink realpath renice rmdir seq setfacl sha1sum sha256sum shred shuf sort
+    split stat stty sum sync tac tail tar tr tree truncate tsort tty uname unexpand uniq unzip
+    uptime which xargs xz yes zcat zip"""
 PAPER_COMMANDS = frozenset([*SKILLS, *f"{_OF_THE_SHELL} {_ABOUT_USERS} {_OF_A_BARE_SYSTEM}".split()])
 """The preset "paper": the 29 commands that label the published tasks, and what their solutions use beside
 them: the shell's own, administration of users, and the tools of a bare system.

@@ -9,6 +9,7 @@ from typing import Literal
 from perdure.core.environment import Environment, Opening
 from perdure.core.errors import ConfigError, EnvironmentUnavailable
 from perdure.core.history import HistoryFactory
+from perdure.core.randomness import keyed_seed
 from perdure.core.session import SessionRecord
 from perdure.core.types import Evaluation, EvaluationOutcome, Observation, SessionStatus, Trial
 from perdure.environments.operating_system.actions import (
@@ -70,6 +71,7 @@ class OperatingSystemEnvironment(Environment):
         allowed_commands: list[str] | Literal["paper"] | None = None,
         shell: ShellName = "fresh",
         max_interactions: int = MAX_INTERACTIONS,
+        seed: int = 0,
     ) -> None:
         self._as_paper = as_paper = compat == "paper"
         default_size = _PAPER_MAX_OBSERVATION if as_paper else _DEFAULT_MAX_OBSERVATION
@@ -97,6 +99,10 @@ class OperatingSystemEnvironment(Environment):
         self._answer: str | None = None
         self._is_destroyed = False
         self._lacks: Observation | None = None
+        self._trial = Trial("")
+        self._commands = 0
+        self._seed = seed
+        self._is_one_shell = shell == "persistent"
         self.version = f"1+{loaded.digest}"
         self.instructions = instructions(
             shell=shell,
@@ -122,12 +128,15 @@ class OperatingSystemEnvironment(Environment):
         task = self._tasks[trial.task_id]
         self._drop_machine()
         self._task, self._answer, self._is_destroyed, self._lacks = task, None, False, None
+        self._trial, self._commands = trial, 0
         missing = self._missing_commands(task)
         if missing:
             observation = self._lacks = _set_up_failed(f"no {', '.join(missing)} in root {self._root}")
         else:
             self._machine = self._make_machine()
             problem = self._set_up(task, self._machine)
+            if self._is_one_shell:
+                self._machine.exec(self._seeding("RANDOM"), timeout=self._timeout, max_output=0)
             observation = _set_up_failed(problem) if problem else Observation("")
         return Opening(task.goal, observation, self.history_factory.construct(task.goal, observation))
 
@@ -203,18 +212,26 @@ class OperatingSystemEnvironment(Environment):
         problem = forbidden(script, self._allowed) if self._allowed is not None else None
         if problem:
             return Observation(refusal(problem), accepted=False)
+        self._commands += 1
+        seeding = "" if self._is_one_shell else self._seeding(script, self._commands)
         try:
-            result = machine.exec(script, timeout=self._timeout, max_output=self._max_output)
+            result = machine.exec(seeding + script, timeout=self._timeout, max_output=self._max_output)
         except EnvironmentUnavailable as error:
             self._blame_agent(error)
             return Observation("The machine is gone.", done=True, reason="the agent destroyed its machine")
         text = describe(
-            result.output.decode("utf-8", "replace"),
+            result.output.decode("utf-8", "replace").replace(seeding, "", 1),
             result.exit_code,
             timeout=self._timeout,
             shows_exit_code=self._shows_exit_code,
         )
         return Observation(text)
+
+    def _seeding(self, script: str, *key: int) -> str:
+        """What makes `$RANDOM` in a new shell the trial's own: nothing for a script that does not draw."""
+        if "RANDOM" not in script:
+            return ""
+        return f"RANDOM={keyed_seed(self._seed, self._trial.task_id, self._trial.repeat, *key)}; "
 
     def _blame_agent(self, error: EnvironmentUnavailable) -> None:
         """A machine was lost: by what the agent did, if another one runs; otherwise `error` stands."""

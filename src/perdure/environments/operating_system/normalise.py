@@ -18,8 +18,33 @@ _TIMES = (
     rf"\d{{4}}[-/]\d\d[-/]\d\d(?:[T _]{_CLOCK})?(?: ?[+-]\d\d:?\d\d|Z)?",
     r"20\d{6}(?:[T_-]?\d{4,6})?",
     _CLOCK,
-    r"[12]\d{9}(?:\.\d+)?",
+    r"[12]\d{9}(?:\.\d+|\d{3}|\d{6}|\d{9})?",
     r"\d{1,9}m\d{1,2}\.\d{1,9}s",
+)
+
+_SIZE = r"\d+(?:\.\d+)?(?:[KMGTB]|[KMGT]i)?"
+_LOAD = r"\d+\.\d\d,? \d+\.\d\d,? \d+\.\d\d"
+# What a machine tells of itself: its load, its memory, its disks, how long it has been up.
+_MACHINE = (
+    (rf"^.*\bup .{{1,40}}\busers?, +load average: {_LOAD}", "<machine>"),
+    (r"^up (?:\d+ \w+(?:, )?){1,5}$", "<machine>"),
+    (rf"^{_LOAD} \d+/\d+ \d+$", "<machine>"),
+    (r"^\d{1,9}\.\d\d \d{1,10}\.\d\d$", "<machine>"),
+    (r"^([A-Z]\w{2,30}(?:\(\w+\))?:)\s+\d+ kB$", r"\1 <machine>"),
+    (rf"^((?:Mem|Swap|Total|Low|High|-/\+ buffers/cache):) +{_SIZE}(?: +{_SIZE}){{1,6}} *$", r"\1 <machine>"),
+    (r"^(cpu\d*|intr|softirq)(?: +\d+){4,}$", r"\1 <machine>"),
+    (r"^(ctxt|btime|processes|procs_running|procs_blocked) \d+$", r"\1 <machine>"),
+    (r"^((?:cpu MHz|bogomips|CPU MHz|CPU\(s\) scaling MHz|BogoMIPS)\s*:\s*)\S+", r"\1<machine>"),
+    (r"^(Tasks|Threads): +\d+ total,.*$", r"\1: <machine>"),
+    (r"^(%Cpu\(s\)|[KMG]iB (?:Mem|Swap)) *:.*$", r"\1: <machine>"),
+    (rf"^(\S+) +(?:\w+ +)?{_SIZE} +{_SIZE} +{_SIZE} +\d{{1,3}}% +(/\S*)$", r"\1 <machine> \2"),
+    (
+        r"^((?:nr|numa|pg|pswp|thp|compact|workingset|slabs|kswapd|zone|swap)\w*) \d+$",
+        r"\1 <machine>",
+    ),
+    (r"^ *(?:\d+ +){12,24}\d+$", "<machine>"),
+    (r"^(Device): \S+\s+Inode: \d+\s+Links: ", r"\1: <machine> Links: "),
+    (r"^ *\d+ +([-dlbcps][-rwxsStT]{9}[ .+])", r"<machine> \1"),
 )
 
 _MASKS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
@@ -27,6 +52,7 @@ _MASKS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     for pattern, mask in (
         # a line of `ps`: user, process id, sizes and times; its command stays
         (r"^(\S{1,32}) +\d+ +\d+\.\d +\d+\.\d +\d+ +\d+ (\S+) +(\S+) +\S+ +\d+:\d\d ", r"\1 <process> "),
+        *_MACHINE,
         (r"^ *\d+ (?:\?|pts/\d+|tty\d*) +\S* *\d\d:\d\d:\d\d ", "<process> "),
         *((f"{_START}(?:{time}){_END}", "<time>") for time in _TIMES),
         (r"\b(real|user|sys)(\s{1,8})\d+\.\d+\b", r"\1\2<time>"),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
 from typing import Any, TypeVar
 
 from perdure.core.errors import EnvironmentUnavailable
-from perdure.environments.database.engine import Row, SqlError, SqlReply, Table, five_digit_hash
+from perdure.environments.database.engine import Row, SqlError, SqlReply, Table, five_digit_hash, random_seeds
 from perdure.environments.database.server.address import Address
 from perdure.environments.database.server.deadline import Deadline
 from perdure.environments.database.server.lease import Lease
@@ -61,6 +63,7 @@ class ServerEngine:
         self._table: Table | None = None
         self._agent: Link | None = None
         self._control: Link | None = None
+        self._present: tuple[float, int, int] | None = None
         try:
             self._control = Link(address, read_timeout=_ADMIN_TIMEOUT)
             self._lease = Lease(self._control)
@@ -70,6 +73,12 @@ class ServerEngine:
         except BaseException:
             self._shut()
             raise
+
+    def begin(self, clock: datetime, seed: int) -> None:
+        """Give statements this as the present, and draw their chance from this, as far as the server lets."""
+        self._present = (clock.timestamp(), *random_seeds(seed))
+        if self._agent is not None:
+            self._guarded(lambda: self._stand_still(self._agent_link()))
 
     def create(self, table: Table) -> None:
         """Add a table and fill it. Raises ValueError for rows its columns cannot hold."""
@@ -146,8 +155,16 @@ class ServerEngine:
             account = as_user(self._address, self._lease.user, self._lease.password)
             self._agent = Link(account, read_timeout=self._timeout + _GRACE)
             self._agent.prepare(self._table.name if self._table is not None else None)
+            self._stand_still(self._agent)
             control.run("DO 0")
         return self._agent
+
+    def _stand_still(self, link: Link) -> None:
+        if self._present is None:
+            return
+        with suppress(StatementRefused):  # an account that may not set them is told the time of day
+            values = "timestamp = %s, rand_seed1 = %s, rand_seed2 = %s, time_zone = '+00:00'"
+            link.run(f"SET SESSION {values}", *self._present)
 
     def _kill_query(self, link: Link) -> None:
         self._admin().run(f"KILL QUERY {link.id}")

@@ -77,6 +77,7 @@ class MariadbServer:
             *(f"--datadir={folder / 'data'}", f"--socket={folder / 'socket'}", f"--tmpdir={folder / 'tmp'}"),
             *(f"--pid-file={folder / 'pid'}", f"--init-file={folder / 'init.sql'}", f"--sql-mode={MODE}"),
             f"--secure-file-priv={folder / 'tmp'}",
+            "--sysdate-is-now",
         )
         with open(folder / "log", "wb") as log:
             return subprocess.Popen(

@@ -201,7 +201,18 @@ def _fixed(text: str, kind: Kind) -> Special:
     return lambda node, arguments, scope: Emitted(text, kind)
 
 
+def _rand(node: exp.Expression, arguments: list[exp.Expression], scope: Scope) -> Emitted:
+    """A constant seed begins a row of numbers with each statement, another one begins with each row."""
+    if not arguments:
+        return Emitted("my_rand()", DOUBLE)
+    seed = emit(arguments[0], scope)
+    is_constant = next(node.find_all(exp.Column), None) is None
+    call = f"my_rand_from({id(node)}, " if is_constant else "my_rand_of("
+    return build(f"{call}{as_number(seed)})", DOUBLE, (seed,))
+
+
 _SPECIAL: Mapping[str, tuple[int, int, Special]] = {
+    "RAND": (0, 1, _rand),
     "IF": (3, 3, _if),
     "IFNULL": (2, 2, _coalesce),
     "COALESCE": (1, MANY, _coalesce),

@@ -6,7 +6,7 @@ import calendar
 import math
 import re
 from collections.abc import Callable, Mapping
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from functools import lru_cache
 
 Cell = int | float | str | bytes | None
@@ -250,11 +250,6 @@ def _makedate(year: Cell, day: Cell) -> str | None:
         return None
 
 
-def _unix_timestamp(*value: Cell) -> int | None:
-    moment = parse_moment(str(value[0])) if value else datetime.now(UTC).replace(tzinfo=None)
-    return int((moment - datetime(1970, 1, 1)).total_seconds()) if moment is not None else None
-
-
 def _from_unixtime(value: Cell) -> str | None:
     if not isinstance(value, int | float) or not 0 <= value < 32_536_771_200:
         return None
@@ -291,11 +286,7 @@ DATE_FUNCTIONS: Mapping[str, Callable[..., Cell]] = {
     "my_timediff": _timediff,
     "my_from_days": _from_ordinal,
     "my_makedate": _makedate,
-    "my_unix_timestamp": _unix_timestamp,
     "my_from_unixtime": _from_unixtime,
-    "my_now": lambda *digits: _iso(datetime.now(UTC)),
-    "my_curdate": lambda: _date_text(datetime.now(UTC)),
-    "my_curtime": lambda *digits: datetime.now(UTC).strftime("%H:%M:%S"),
     "my_hour": _clock(0),
     "my_minute": _clock(1),
     "my_second": _clock(2),

@@ -121,11 +121,21 @@ def _column(node: exp.ColumnDef) -> ColumnDef:
             column = replace(column, collation=rule.this.name)
         elif isinstance(rule, exp.AutoIncrementColumnConstraint):
             column = replace(column, auto_increment=True)
-        elif isinstance(rule, exp.DefaultColumnConstraint) and isinstance(rule.this, exp.CurrentTimestamp):
-            column = replace(column, default=CURRENT_TIMESTAMP)
-        elif isinstance(rule, exp.DefaultColumnConstraint) and isinstance(rule.this, exp.Literal):
-            column = replace(column, default=rule.this.sql("sqlite"))
+        elif isinstance(rule, exp.DefaultColumnConstraint):
+            column = replace(column, default=_default(rule.this))
     return column
+
+
+def _default(node: exp.Expression) -> str | None:
+    """A literal, the present, or an expression in parentheses that is computed for each row."""
+    if (
+        isinstance(node, exp.CurrentTimestamp | exp.Localtime | exp.Localtimestamp)
+        or node.name.upper() == "NOW"
+    ):
+        return CURRENT_TIMESTAMP
+    if isinstance(node, exp.Paren):
+        return node.sql("mysql")
+    return node.sql("sqlite") if isinstance(node, exp.Literal | exp.Neg) else None
 
 
 def plan_drop(node: exp.Expression, schema: Schema) -> Plan:

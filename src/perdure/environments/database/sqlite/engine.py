@@ -5,8 +5,10 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
 from typing import Any
 
+from perdure.core.types import EPOCH
 from perdure.environments.database.engine import Row, SqlError, SqlReply, Table, five_digit_hash
 from perdure.environments.database.sqlite.aggregates import AGGREGATE_CLASSES
 from perdure.environments.database.sqlite.date_functions import DATE_FUNCTIONS
@@ -28,6 +30,7 @@ from perdure.environments.database.sqlite.plan import (
     Update,
     plan_statement,
 )
+from perdure.environments.database.sqlite.present import Present
 from perdure.environments.database.sqlite.schema import CURRENT_TIMESTAMP, ColumnDef, Schema, TableDef
 from perdure.environments.database.sqlite.storage import Cell, are_plain, from_cells, to_cell
 from perdure.environments.database.sqlite.text_functions import TEXT_FUNCTIONS, collate
@@ -83,6 +86,12 @@ class SqliteEngine:
         self._connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         self._prepare()
 
+    def begin(self, clock: datetime, seed: int) -> None:
+        """Give statements this as the present, and draw their chance from this."""
+        self._present = Present(clock, seed)
+        for name, function in self._present.functions.items():
+            self._connection.create_function(name, -1, self._guarded(function))
+
     def create(self, table: Table) -> None:
         """Add a table and fill it. Raises ValueError for rows its columns cannot hold."""
         definition = TableDef(table.name, tuple(ColumnDef(c.name, c.type) for c in table.columns))
@@ -101,6 +110,7 @@ class SqliteEngine:
     def execute(self, sql: str) -> SqlReply:
         """Run one statement of MySQL's dialect. Never raises for bad SQL."""
         self._failure, self._produced = None, 0
+        self._present.begin_statement()
         self._deadline = time.monotonic() + self._timeout
         try:
             return self._run(plan_statement(sql, self._schema))
@@ -150,8 +160,8 @@ class SqliteEngine:
         connection.create_collation("my_ci", collate)
         for functions in (TEXT_FUNCTIONS, NUMBER_FUNCTIONS, DATE_FUNCTIONS):
             for name, function in functions.items():
-                fixed = name not in ("my_now", "my_curdate", "my_curtime", "my_unix_timestamp")
-                connection.create_function(name, -1, self._guarded(function), deterministic=fixed)
+                connection.create_function(name, -1, self._guarded(function), deterministic=True)
+        self.begin(EPOCH, 0)
         for name, aggregate in AGGREGATE_CLASSES.items():
             connection.create_aggregate(name, -1, self._guarded_class(aggregate))
         connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
@@ -291,6 +301,10 @@ class SqliteEngine:
         if column.default == CURRENT_TIMESTAMP:
             moment: Cell = self._connection.execute("SELECT my_now()").fetchone()[0]
             return to_cell(moment, TEXT, column, 1)
+        if column.default.startswith("("):
+            plan = plan_statement(f"SELECT {column.default}", self._schema)
+            if isinstance(plan, Query):
+                return to_cell(self._read(plan.sql)[0][0], plan.kinds[0], column, number)
         return to_cell(column.default.strip("'"), TEXT, column, 1)
 
     def _update(self, plan: Update) -> int:

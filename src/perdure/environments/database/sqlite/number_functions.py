@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import random
 import re
 from collections.abc import Callable, Mapping
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Context, Decimal
@@ -148,11 +147,6 @@ def _log(*values: Cell) -> float | None:
         return None
 
 
-def _rand(*seed: Cell) -> float:
-    # Without a seed MySQL's RAND differs from run to run; an environment must not.
-    return random.Random(int(_float(seed[0])) if seed else 0).random()
-
-
 def _bin(value: Cell) -> str | None:
     return None if value is None else format(int(_float(value)) & (2**64 - 1), "b")
 
@@ -201,7 +195,6 @@ NUMBER_FUNCTIONS: Mapping[str, Callable[..., Cell]] = {
     "my_cos": _real(math.cos),
     "my_tan": _real(math.tan),
     "my_pi": lambda: math.pi,
-    "my_rand": _rand,
     "my_bin": _bin,
     "my_char": _char,
     "my_format": _format,
