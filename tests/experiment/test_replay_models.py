@@ -45,7 +45,7 @@ class Talking(CounterEnvironment):
         (outcome,) = self._user.generate([Request(tuple(self._said))])
         if isinstance(outcome, ModelError):
             raise outcome
-        self._said.append(Message("assistant", outcome.text))
+        self._said.append(Message("agent", outcome.text))
         return outcome.text
 
     def reset(self, trial):
