@@ -1,4 +1,4 @@
-"""Runs of every shipped environment reproduce: by the oracle, by doing nothing, and where a machine tells the time."""
+"""Runs of every shipped environment reproduce, also where a machine tells the time."""
 
 from __future__ import annotations
 

@@ -310,11 +310,11 @@ def explain(error: ValidationError, model: type[BaseModel]) -> str:
 
 
 def flatten(data: Mapping[str, JSON], prefix: str = "") -> dict[str, JSON]:
-    """`{"a": {"b": 1}}` → `{"a.b": 1}`, for differences between two identities."""
+    """`{"a": {"b": 1}, "c": {}}` → `{"a.b": 1}`, for differences between two identities."""
     flat: dict[str, JSON] = {}
     for key, value in data.items():
         path = f"{prefix}{key}"
-        if isinstance(value, Mapping) and value:
+        if isinstance(value, Mapping):
             flat.update(flatten(value, f"{path}."))
         elif isinstance(value, list) and value and isinstance(value[0], Mapping):
             flat.update(flatten({str(i): item for i, item in enumerate(value)}, f"{path}."))

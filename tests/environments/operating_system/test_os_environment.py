@@ -121,24 +121,6 @@ def test_the_shell_is_fresh_or_lasts(make: Make, shell: str, where: str) -> None
     assert environment.interact(bash("pwd")).text == f"Output:\n{where}"
 
 
-def drawn(environment: OperatingSystemEnvironment, trial: Trial) -> list[str]:
-    environment.reset(trial)
-    seen = [environment.interact(bash("echo $RANDOM $RANDOM")).text for _ in range(2)]
-    seen.append(environment.interact(bash("echo $RANDOM; fi")).text)
-    environment.complete()
-    return seen
-
-
-@pytest.mark.parametrize("shell", ["fresh", "persistent"])
-def test_chance_in_the_shell_is_the_trials_and_nothing_tells_of_it(make: Make, shell: str) -> None:
-    environment, other = make(shell=shell, seed=1), make(shell=shell, seed=2)
-    first = drawn(environment, Trial("0"))
-    assert drawn(environment, Trial("0")) == first
-    assert len({*first, *drawn(environment, Trial("0", repeat=1)), *drawn(other, Trial("0"))}) == 7
-    assert "syntax error" in first[-1]
-    assert "RANDOM=" not in "".join(first)
-
-
 def test_an_action_that_takes_too_long_is_stopped(make: Make) -> None:
     environment = make(action_timeout=0.5)
     environment.reset(Trial("0"))

@@ -148,3 +148,9 @@ CALLS: dict[str, Call] = {
     **{name: Call(f, least, most, "number", kind) for name, (f, least, most, kind) in _NUMBER_CALLS.items()},
     **{name: Call(f, least, most, "value", kind) for name, (f, least, most, kind) in VALUE_CALLS.items()},
 }
+CALLED_BY_NAME: Mapping[str, tuple[str, Kind]] = {
+    "UTC_DATE": ("my_curdate()", DATE),
+    "UTC_TIME": ("my_curtime()", TIME),
+    "UTC_TIMESTAMP": ("my_now()", DATETIME),
+}
+"""Reserved words that are calls without parentheses, and that the parser takes for columns."""

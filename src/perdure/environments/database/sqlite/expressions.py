@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from sqlglot import exp
 
 from perdure.environments.database.sqlite.arguments import refuse_unread
+from perdure.environments.database.sqlite.call_table import CALLED_BY_NAME
 from perdure.environments.database.sqlite.failure import (
     syntax_error,
     unsupported,
@@ -20,7 +21,6 @@ from perdure.environments.database.sqlite.kinds import (
     INT,
     NULL,
     TEXT,
-    TIME,
     Kind,
     decimal,
     unify,
@@ -334,17 +334,9 @@ def shift_date(value: Emitted, interval: exp.Expression, scope: Scope, *, backwa
 def _column(node: exp.Expression, scope: Scope) -> Emitted:
     if not isinstance(node, exp.Column) or isinstance(node.this, exp.Star):
         raise syntax_error("*")
-    if not node.table and not node.this.quoted and node.name.upper() in _CALLED_BY_NAME:
-        return Emitted(*_CALLED_BY_NAME[node.name.upper()])
+    if not node.table and not node.this.quoted and node.name.upper() in CALLED_BY_NAME:
+        return Emitted(*CALLED_BY_NAME[node.name.upper()])
     return scope.column(node)
-
-
-_CALLED_BY_NAME: Mapping[str, tuple[str, Kind]] = {
-    "UTC_DATE": ("my_curdate()", DATE),
-    "UTC_TIME": ("my_curtime()", TIME),
-    "UTC_TIMESTAMP": ("my_now()", DATETIME),
-}
-"""Reserved words that are calls without parentheses, and that the parser takes for columns."""
 
 
 def _constant(sql: str, kind: Kind) -> Handler:
