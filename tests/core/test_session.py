@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from perdure.core.errors import IllegalTransition
 from perdure.core.session import Session, check_alternation
-from perdure.core.types import Evaluation, EvaluationOutcome, Message, Observation, SessionStatus
+from perdure.core.types import EPOCH, Evaluation, EvaluationOutcome, Message, Observation, SessionStatus
 
 S = SessionStatus
 TERMINAL = [status for status in S if status.is_terminal]
@@ -186,6 +186,7 @@ def test_the_record_is_frozen_and_complete() -> None:
         "turns": 2,
         "malformed": 0,
         "fallbacks": 0,
+        "clock": EPOCH,
     }
     assert record.correct
     with pytest.raises(AttributeError):

@@ -191,7 +191,6 @@ def test_sets_are_carried_out_in_order_and_leave_the_source_alone() -> None:
 def test_flatten() -> None:
     assert flatten({"a": {"b": 1, "c": {}}, "d": [1], "e": [{"f": 2}]}) == {
         "a.b": 1,
-        "a.c": {},
         "d": [1],
         "e.0.f": 2,
     }
