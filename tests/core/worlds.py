@@ -21,8 +21,8 @@ class Breakable(Environment):
     """Answers every action with its number; `win` makes the task correct, `end` ends it.
 
     Knobs: `broken` (tasks whose set-up fails), `lost_at` (number of the action at which the world dies),
-    `prefix` (what every answer starts with), `ends_at` (number of the action that ends the task), `ungradable`
-    (whether the model that grades cannot be had).
+    `prefix` (what every answer starts with), `ends_at` (number of the action that ends the task),
+    `ungradable` (the model that grades cannot be had).
     """
 
     name = "breakable"

@@ -1,4 +1,4 @@
-"""SIGKILL while 16 lanes ask a server: only open calls are asked again, and the files are the serial run's."""
+"""SIGKILL while 16 lanes ask a server: only open calls are asked again, the files are the serial run's."""
 
 from __future__ import annotations
 

@@ -119,7 +119,8 @@ def _subset(mutants: Iterable[Mutant], *, wide: bool) -> list[str]:
     named = dict.fromkeys(name for mutant in mutants for name in mutant.tests.split())
     if not wide:
         return list(named)
-    return list(WIDE)
+    layers = {mutant.file.partition("/")[0] for mutant in mutants}
+    return sorted(WIDE, key=lambda folder: folder not in layers)  # its own layer first
 
 
 def chosen(words: Sequence[str]) -> list[Mutant]:
