@@ -106,12 +106,6 @@ STORAGE = (
         "",
     ),
     Mutant(
-        "a commit that failed leaves its sessions",
-        _STORE,
-        "                self._sessions.truncate(sessions_end)\n",
-        "",
-    ),
-    Mutant(
         "a commit that failed leaves its texts",
         _STORE,
         "                self._blobs.cut(blobs_end)\n",

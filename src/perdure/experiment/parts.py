@@ -10,6 +10,8 @@ from perdure.core.callback import Callback
 from perdure.core.controller import Limits
 from perdure.core.environment import Environment
 from perdure.core.errors import ConfigError
+from perdure.core.plain_json import short_repr
+from perdure.core.reply_cleaning import well_formed
 from perdure.core.types import Sampling
 from perdure.experiment.callbacks import CallbackPart
 from perdure.experiment.plugins import Plugins
@@ -57,6 +59,11 @@ class Parts:
             {"max_interactions": self.limits.max_interactions},
             caller=ENVIRONMENT,
         )
+        for fact in ("version", "instructions"):
+            given = getattr(environment, fact, None)
+            if not isinstance(given, str) or well_formed(given) != given:
+                told = f"environment {section.name!r}: its {fact} is {short_repr(given)}"
+                raise ConfigError(f"{told}; give it a text")
         return environment
 
     def agent(self, environment: Environment) -> Agent:
