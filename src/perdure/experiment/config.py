@@ -24,6 +24,8 @@ _DEEPEST = 64
 _LARGEST = 2**64
 """Whole numbers of a configuration are smaller."""
 
+LARGEST_FILE = 16 << 20
+"""Bytes of a configuration; what has more, such as a device, is none."""
 
 _INDEX_DIGITS = 9
 
@@ -273,6 +275,15 @@ def parse_toml(text: str) -> dict[str, JSON]:
         raise ValueError("its values are nested too deeply") from None
 
 
+def read_toml(path: Path) -> dict[str, JSON]:
+    """The table that a TOML file holds; a pipe will do. Raises OSError, and what `parse_toml` raises."""
+    with path.open("rb") as file:
+        content = file.read(LARGEST_FILE + 1)
+    if len(content) > LARGEST_FILE:
+        raise ValueError(f"it has more than {LARGEST_FILE >> 20} MiB")
+    return parse_toml(content.decode("utf-8"))
+
+
 def check_plain(data: Mapping[str, JSON], prefix: str = "", depth: int = 1) -> None:
     """Refuse what could not be written down as TOML and as JSON alike: dates, NaN, endless nesting."""
     if depth > _DEEPEST:
@@ -325,7 +336,7 @@ def flatten(data: Mapping[str, JSON], prefix: str = "") -> dict[str, JSON]:
 
 def _read_toml(path: Path) -> dict[str, JSON]:
     try:
-        return parse_toml(path.read_text("utf-8"))
+        return read_toml(path)
     except FileNotFoundError:
         raise ConfigError(f"there is no configuration file {str(path)!r}") from None
     except tomllib.TOMLDecodeError as error:
