@@ -321,7 +321,7 @@ EXPERIMENT = (
         _STREAM,
         "clock=datetime.fromtimestamp(log.times.started, UTC))",
         "clock=datetime.now(UTC))",
-        tests="experiment/test_replay_models.py e2e/test_replays.py",
+        tests="experiment/test_replay_models.py",
     ),
     Mutant(
         "a probe without metrics is finished",
