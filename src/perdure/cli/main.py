@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from typing import Annotated
@@ -78,4 +79,8 @@ def options(
 def main() -> None:
     """Run the command line. An exception that is a bug ends in a traceback of the frames that matter."""
     sys.excepthook = print_bug
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever started the command
+            nowhere = open(os.devnull, "r+", encoding="utf-8")  # noqa: SIM115 - as long as the process
+            setattr(sys, name, nowhere)
     typer.main.get_command(app)()  # calling the app itself would put another hook in place

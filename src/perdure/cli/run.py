@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from perdure.cli.console import printable
 from perdure.cli.exit_codes import resumable
 from perdure.cli.out_folder import check_folder
 
@@ -109,7 +110,7 @@ def _say_what_changed(experiment: Experiment) -> None:
 
     if experiment.pending:
         for line in remarks(experiment.config, experiment.identity, experiment.folder, experiment.base):
-            typer.echo(line, err=True)
+            typer.echo(printable(line), err=True)
 
 
 def _restart(wanted: str | None) -> list[int] | Literal["all"]:
@@ -161,11 +162,11 @@ def _print_result(facts: dict[str, JSON]) -> None:
 
     tables = [result_table(facts, facts["floors"] or {}), skills_table([facts]), metrics_table([facts])]
     print_tables([*tables, patches_table([facts], labels([facts]))])
-    typer.echo(statuses_line(facts))
+    typer.echo(printable(statuses_line(facts)))
     if ignored := ignored_line(facts):
-        typer.echo(ignored)
+        typer.echo(printable(ignored))
     for note in record_notes(facts):
-        typer.echo(note)
+        typer.echo(printable(note))
     folder = facts["folder"]
     perdure = run_command()
     typer.echo(f"folder: {folder}\nnext: {perdure} report {folder} | {perdure} replay {folder}")

@@ -6,6 +6,8 @@ import sys
 import traceback
 from types import TracebackType
 
+from perdure.cli.console import printable
+
 _LAUNCHING = frozenset({"__main__", "perdure.cli.main", "perdure.cli.exit_codes"})
 
 
@@ -21,7 +23,8 @@ def print_bug(kind: type[BaseException], error: BaseException, trace: TracebackT
         seen.add(id(link))
         link.__traceback__ = cut(link.__traceback__)
         chain += [link.__cause__, link.__context__]
-    traceback.print_exception(error, file=sys.stderr)
+    text = "".join(traceback.format_exception(error))
+    sys.stderr.write(printable(text))
 
 
 def cut(trace: TracebackType | None) -> TracebackType | None:

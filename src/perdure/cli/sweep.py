@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from perdure.cli.console import printable
 from perdure.cli.exit_codes import FAILED, resumable
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def sweep(
 
         print_tables([sweep_table(planned.name, facts), paper_table(facts) if paper else None])
     for entry in failed:
-        typer.echo(f"failed: {entry['run']}: {entry['error']}", err=True)
+        typer.echo(printable(f"failed: {entry['run']}: {entry['error']}"), err=True)
     if failed:
         raise typer.Exit(FAILED)
 

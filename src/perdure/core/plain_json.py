@@ -46,3 +46,11 @@ def short_repr(value: object) -> str:
         return repr(value)[:_SHOWN]
     except Exception:  # noqa: BLE001 - it is somebody else's, or too deep, or too long a number
         return f"<{type(value).__name__} without a repr>"
+
+
+def error_line(error: BaseException) -> str:
+    """What an error says, on one line; of one that cannot say it, so much."""
+    try:
+        return " ".join(str(error).split())
+    except Exception:  # noqa: BLE001 - it is somebody else's
+        return "(its message cannot be read)"

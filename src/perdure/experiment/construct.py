@@ -12,6 +12,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 from perdure.core.errors import ConfigError, PerdureError
 from perdure.core.model import LanguageModel
 from perdure.core.parameters import FromFile
+from perdure.core.plain_json import error_line
 from perdure.core.pool import ModelHandle
 from perdure.core.types import JSON
 from perdure.experiment.plugin_files import PluginFiles
@@ -48,7 +49,7 @@ def construct(
     except PerdureError:
         raise
     except (ValueError, OSError) as error:
-        raise ConfigError(f"{where}: {' '.join(str(error).split())}") from error
+        raise ConfigError(f"{where}: {error_line(error)}") from error
 
 
 def bind(

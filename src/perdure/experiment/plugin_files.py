@@ -22,6 +22,7 @@ from types import ModuleType
 from typing import Any
 
 from perdure.core.errors import ConfigError
+from perdure.core.plain_json import error_line
 from perdure.core.world import World
 from perdure.experiment.plugin_imports import PluginImports
 
@@ -44,8 +45,7 @@ class PluginFiles:
         try:
             return importlib.import_module(name)
         except (Exception, SystemExit) as error:
-            reason = " ".join(str(error).split())
-            raise ConfigError(f"{what}: {type(error).__name__}: {reason}") from error
+            raise ConfigError(f"{what}: {type(error).__name__}: {error_line(error)}") from error
 
     def load_name(self, reference: str, path: Path, what: str) -> Any:
         """What stands under the name of `file.py:Name`, whose file is at `path`. Raises ConfigError."""

@@ -17,6 +17,7 @@ from perdure.core.environment import Opening
 from perdure.core.errors import Divergence
 from perdure.core.history import InteractionHistory
 from perdure.core.model import NumberedCall, Outcome
+from perdure.core.plain_json import error_line
 from perdure.core.recording import Answered, Call, Charge, Times
 from perdure.core.request_digest import request_options
 from perdure.core.types import JSON, Message, Observation, Request
@@ -201,7 +202,7 @@ class CallLog:
         """A plug-in raised: the next process may go on from here, or find that it raises again."""
         with self._lock:
             self._content.failed_after = self._content.events
-            told = f"{type(error).__name__}: {error}"[:500]
+            told = f"{type(error).__name__}: {error_line(error)}"[:500]
             self._append({"is": "failed", "error": told, "events": self._content.events})
 
     def restart(self, *, diverged: bool = False) -> None:
