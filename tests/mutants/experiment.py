@@ -335,7 +335,7 @@ EXPERIMENT = (
         _PROBES,
         "        if position < finished and (taken is None or len(taken) < tasks):\n",
         "        if position > finished and (taken is None or len(taken) < tasks):\n",
-        tests="e2e/test_lifelong_streams.py",
+        tests="e2e/test_lifelong_forms.py",
     ),
     Mutant(
         "a file of the same size and name has the digest of the old one",
