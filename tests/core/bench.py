@@ -58,6 +58,12 @@ class Bench:
         log = self.folder / "asked.log"
         return len(log.read_text().splitlines()) if log.exists() else 0
 
+    @property
+    def built(self) -> int:
+        """How many environments were built."""
+        log = self.folder / "built.log"
+        return len(log.read_text().splitlines()) if log.exists() else 0
+
     def run(self, *sets: str, **sections: Any) -> perdure.Run:
         return perdure.run({**self.config, **sections}, sets=sets, out=self.out)
 

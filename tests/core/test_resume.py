@@ -84,6 +84,19 @@ def test_a_world_that_answers_otherwise_now_restarts_the_task_by_default(bench: 
     assert [line["divergences"] for line in run.reader.ledger()] == [1, 0, 0]
 
 
+def test_a_task_that_starts_again_does_so_in_a_fresh_environment(bench: Bench) -> None:
+    interrupted(bench)
+    built = bench.built
+    bench.run()
+    assert bench.built == built + 1
+    bench.out = bench.folder / "other"
+    interrupted(bench)
+    built = bench.built
+    bench.knobs(prefix="new ")
+    bench.run()
+    assert bench.built == built + 2, "what the one before it did may have changed it"
+
+
 def test_a_difference_may_be_kept(bench: Bench) -> None:
     interrupted(bench)
     before = bench.asked

@@ -35,6 +35,8 @@ class Breakable(Environment):
         self._tasks = [str(i) for i in range(tasks)]
         self._count = 0
         self._won = False
+        with knobs.with_name("built.log").open("a") as log:
+            log.write("built\n")
 
     def task_ids(self) -> Sequence[str]:
         return self._tasks

@@ -272,6 +272,40 @@ def test_a_file_models_code_is_part_of_the_cache_key(project: Path, tmp_path: Pa
     assert said == ["Action: done", "Action: read", "Action: done"]
 
 
+WEIGHED = """
+from pathlib import Path
+
+from perdure.core.types import Completion, TokenCount
+
+
+class Weighed:
+    def __init__(self, *, weights: Path):
+        self._says = weights.read_text()
+
+    def generate(self, requests):
+        return enumerate([Completion(f"Action: {self._says}")] * len(requests))
+
+    def count_tokens(self, messages):
+        return TokenCount(1, exact=True)
+"""
+
+
+def test_the_weights_of_a_model_are_part_of_the_cache_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "weighed.py").write_text(WEIGHED)
+    weights = tmp_path / "weights.bin"
+    model = {"provider": f"{tmp_path}/weighed.py:Weighed", "weights": str(weights)}
+    said = []
+    for number, verb in enumerate(["done", "read", "done"]):
+        weights.write_text(verb)
+        config = {"environment": {"name": "counter", "tasks": 1}, "models": {"default": model}}
+        run = perdure.run(config, sets=["execution.cache=true"], out=tmp_path / f"run{number}")
+        said.append(next(iter(run.reader.calls(0))).outcome.text)  # type: ignore[union-attr]
+    assert said == ["Action: done", "Action: read", "Action: done"]
+
+
 def test_a_file_first_imported_during_the_run_stops_it(project: Path, tmp_path: Path) -> None:
     (project / "script.py").write_text(
         "from importlib import import_module\n\n"

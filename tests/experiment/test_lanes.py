@@ -157,6 +157,12 @@ def test_a_block_that_was_cut_goes_on_with_the_memory_of_its_beginning(tmp_path:
     assert content(resumed)["sessions.jsonl"] == content(whole)["sessions.jsonl"]
 
 
+def test_snapshots_of_blocks_stand_at_their_borders_and_at_the_end(tmp_path: Path) -> None:
+    blocks = remembering(tmp_path, memory_block=5)
+    out = play(tmp_path, blocks, "run", limit=8, snapshot_every=2)
+    assert sorted(path.name for path in (out / "snapshots").iterdir()) == ["00000005.json", "00000008.json"]
+
+
 def test_watchers_are_called_one_at_a_time_and_see_every_session(tmp_path: Path) -> None:
     config = talking(tmp_path) | {
         "callbacks": [{"name": "lane_parts.py:Watches", "marks": str(tmp_path / "marks")}]

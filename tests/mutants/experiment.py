@@ -121,7 +121,7 @@ EXPERIMENT = (
         _LANES,
         "(self._next < self._gate and ahead < self._window)",
         "(self._next < self._gate and ahead >= 0)",
-        tests="experiment/test_lanes.py",
+        tests="experiment/test_handing_out.py",
     ),
     Mutant(
         "lanes do not wait for the border of a block",
@@ -135,7 +135,7 @@ EXPERIMENT = (
         _LANES,
         "                self._failures[place if place is not None else self._end] = error\n            self._stop()\n",
         "                self._failures[place if place is not None else self._end] = error\n",
-        tests="experiment/test_lanes.py",
+        tests="experiment/test_handing_out.py",
     ),
     Mutant(
         "a lane keeps its environment after a divergence",
@@ -143,7 +143,7 @@ EXPERIMENT = (
         "                    if lane is not None:\n                        lane.close()\n"
         "                    lane = self._build()\n                    finished = self._play(lane, place)\n",
         "                    lane = lane or self._build()\n                    finished = self._play(lane, place)\n",
-        tests="experiment/test_lanes.py",
+        tests="experiment/test_handing_out.py",
     ),
     Mutant(
         "a serial run keeps its environment after a divergence",
@@ -293,7 +293,7 @@ EXPERIMENT = (
         _STREAM,
         "            self._store.commit(tasks[:room])\n            tasks = tasks[room:]\n            self._snapshot_if_due()\n",
         "            self._snapshot_if_due()\n            self._store.commit(tasks[:room])\n            tasks = tasks[room:]\n",
-        tests="experiment/test_lanes.py core/test_callback_state.py",
+        tests="storage/test_commit.py storage/test_power_loss.py",
     ),
     Mutant(
         "a snapshot that a crash cut off stays away",
