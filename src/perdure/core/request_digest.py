@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from hashlib import blake2b
 from json import dumps
 
-from perdure.core.types import Draw, Request
+from perdure.core.types import Draw, Request, Sampling
 
 
 def request_options(request: Request) -> str:
     """Everything of a request but its messages and its draw, as canonical JSON."""
+    if request.schema is None and request.tools is None:
+        return _plain_options(request.logprobs, request.sampling)
+    return _options(request)
+
+
+@lru_cache(maxsize=256)
+def _plain_options(logprobs: int, sampling: Sampling) -> str:
+    return _options(Request((), logprobs=logprobs, sampling=sampling))
+
+
+def _options(request: Request) -> str:
     return dumps(
         {
             "schema": request.schema,

@@ -6,11 +6,30 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
-from functools import cached_property
 from hashlib import blake2b
 from json import dumps
 from math import isfinite
-from typing import Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+if TYPE_CHECKING:
+    from functools import cached_property as computed_once
+else:
+
+    class computed_once:  # noqa: N801 - a decorator
+        """`functools.cached_property` without the lock that it has on Python 3.11: lanes would wait there."""
+
+        def __init__(self, function):
+            self._function = function
+
+        def __set_name__(self, owner, name):
+            self._name = name
+
+        def __get__(self, instance, owner=None):
+            if instance is None:
+                return self
+            value = instance.__dict__[self._name] = self._function(instance)
+            return value
+
 
 JSON: TypeAlias = Any
 """Anything `json.dumps` accepts; used only at the edges where the shape belongs to a plugin."""
@@ -123,22 +142,22 @@ class Message:
         object.__setattr__(self, "role", role)
         object.__setattr__(self, "parts", _checked_parts(content))
 
-    @cached_property
+    @computed_once
     def text(self) -> str:
         """What is said."""
         return _said(self.parts)
 
-    @cached_property
+    @computed_once
     def is_text(self) -> bool:
         """It has no other part than one text."""
         return _is_text(self.parts)
 
-    @cached_property
+    @computed_once
     def content(self) -> str:
         """Everything as one text: the text itself, or the parts in JSON."""
         return self.text if self.is_text else dumps(encode_parts(self.parts), separators=(",", ":"))
 
-    @cached_property
+    @computed_once
     def digest(self) -> str:
         """Content address of `content`, computed once (prompts share their message objects)."""
         return text_digest(self.content)
@@ -325,7 +344,7 @@ class Completion:
         """The same reply with another content."""
         return Completion(content, self.finish_reason, self.usage, self.logprobs, self.seconds)
 
-    @cached_property
+    @computed_once
     def text(self) -> str:
         """What is said."""
         return _said(self.parts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from json import dumps, loads
 from typing import TypeAlias, get_args
@@ -251,7 +251,7 @@ def _encode_calls(calls: Iterable[Call], put: Put) -> Iterator[dict[str, JSON]]:
         messages = call.request.messages
         same = shared_prefix(previous.get(call.caller, ()), messages)
         previous[call.caller] = messages
-        outcome = encode_outcome(call.outcome)
+        outcome, draw = encode_outcome(call.outcome), call.request.draw
         outcome.pop("usage", None)
         if "parts" in outcome:
             outcome["parts"] = put(dumps(outcome["parts"], separators=(",", ":")), None)
@@ -264,6 +264,6 @@ def _encode_calls(calls: Iterable[Call], put: Put) -> Iterator[dict[str, JSON]]:
             "same": same,
             "new": _encode_messages(messages[same:], put),
             "options": put(request_options(call.request), None),
-            "draw": list(astuple(call.request.draw)),
+            "draw": [draw.repeat, draw.turn, draw.draw],
             "outcome": outcome,
         }

@@ -11,7 +11,7 @@ from perdure.core.types import Evaluation, Observation, Trial
 from perdure.environments.counter.actions import CounterAction, parse_action
 from perdure.environments.counter.prompts import INSTRUCTIONS
 from perdure.environments.counter.scoring import grade
-from perdure.environments.counter.tasks import CounterTask, make_tasks
+from perdure.environments.counter.tasks import CounterTask, CounterTasks
 from perdure.metrics.skills import skill_metrics
 
 MAX_INTERACTIONS = 8
@@ -33,7 +33,7 @@ class CounterEnvironment(Environment):
         self.version = f"1+{tasks}.{seed}"
         self.instructions = INSTRUCTIONS.format(max_interactions=max_interactions)
         self.history_factory = HistoryFactory()
-        self._tasks = make_tasks(tasks, seed)
+        self._tasks = CounterTasks(tasks, seed)
         self._task: CounterTask | None = None
         self._value = 0
 
