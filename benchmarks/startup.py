@@ -22,9 +22,8 @@ def main() -> None:
     bare = seconds([sys.executable, "-c", "pass"])
     imported = seconds([sys.executable, "-c", "import perdure"])
     shown = seconds([str(Path(sys.executable).with_name("perdure")), "--help"])
-    print(
-        f"import perdure: {imported:.3f} s, target <= 0.3 s, ratio {imported / 0.3:.2f} (Python {bare:.3f} s)"
-    )
+    took = imported - bare
+    print(f"import perdure: {took:.3f} s beside Python's own, target <= 0.08 s, ratio {took / 0.08:.2f}")
     print(f"perdure --help: {shown:.3f} s, target <= 0.6 s, ratio {shown / 0.6:.2f}")
 
 

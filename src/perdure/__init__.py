@@ -34,9 +34,9 @@ from perdure.core.types import (
     Usage,
 )
 from perdure.core.world import Readers, StateSupport, World
-from perdure.experiment.runs import Run, load, run
 
 if TYPE_CHECKING:
+    from perdure.experiment.runs import Run, load, run
     from perdure.state.agent import StateAgent
 
 __all__ = [
@@ -86,9 +86,13 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """`StateAgent` is loaded when it is asked for: experiments do not need it."""
+    """What runs and what agents need is loaded when it is asked for: plug-ins need neither."""
     if name == "StateAgent":
         from perdure.state.agent import StateAgent
 
         return StateAgent
+    if name in ("Run", "load", "run"):
+        from perdure.experiment.runs import Run, load, run
+
+        return {"Run": Run, "load": load, "run": run}[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

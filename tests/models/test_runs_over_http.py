@@ -45,7 +45,9 @@ def test_a_run_stops_at_a_refusal_and_resumes_where_it_stopped(tmp_path: Path) -
 def test_a_context_limit_ends_one_session_and_not_the_run(tmp_path: Path) -> None:
     answers = iter([Answer(error("too long", code="context_length_exceeded"), 400)])
     with FakeProvider(then=lambda received: next(answers, None) or competent(received)) as server:
-        records = list(perdure.run(config_for(server), out=tmp_path).records())
+        # One lane, so that the first request is the first task's.
+        config = {**config_for(server), "execution": {"limit": 4, "max_parallel": 1}}
+        records = list(perdure.run(config, out=tmp_path).records())
     assert [record.status for record in records][:1] == [SessionStatus.AGENT_CONTEXT_LIMIT]
     assert [record.correct for record in records] == [False, True, True, True]
 

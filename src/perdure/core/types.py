@@ -9,27 +9,9 @@ from enum import StrEnum
 from hashlib import blake2b
 from json import dumps
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
-if TYPE_CHECKING:
-    from functools import cached_property as computed_once
-else:
-
-    class computed_once:  # noqa: N801 - a decorator
-        """`functools.cached_property` without the lock that it has on Python 3.11: lanes would wait there."""
-
-        def __init__(self, function):
-            self._function = function
-
-        def __set_name__(self, owner, name):
-            self._name = name
-
-        def __get__(self, instance, owner=None):
-            if instance is None:
-                return self
-            value = instance.__dict__[self._name] = self._function(instance)
-            return value
-
+from perdure.core.computed_once import computed_once
 
 JSON: TypeAlias = Any
 """Anything `json.dumps` accepts; used only at the edges where the shape belongs to a plugin."""
