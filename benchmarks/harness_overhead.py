@@ -101,10 +101,10 @@ def main() -> None:
     parser.add_argument("--tasks", type=int, default=10_000, help="length of the flatness run")
     tasks = parser.parse_args().tasks
     seconds, _ = task_seconds(counter(20, False))
-    line(f"per step, full history of {STEPS} steps", median(seconds) / STEPS * 1e3, 0.3, "ms")
+    line(f"per step, full history of {STEPS} steps", median(seconds) / STEPS * 1e3, 0.15, "ms")
     seconds, _ = task_seconds(database(False))
     without = median(seconds) * 1e3
-    line("per database task (reset, one action, complete)", without, 5, "ms")
+    line("per database task (reset, one action, complete)", without, 1, "ms")
     seconds, _ = task_seconds(database(True))
     print(f"fsync adds {median(seconds) * 1e3 - without:.3f} ms a task")
     flatness(tasks)

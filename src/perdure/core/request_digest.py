@@ -41,11 +41,7 @@ def request_digest(request: Request, model: str = "") -> str:
 
 def question_digest(request: Request, model: str) -> str:
     """Content address of what is asked, whichever draw it is."""
-    parts = [model, request_options(request)]
-    for message in request.messages:
-        parts.append(message.role if message.is_text else f"{message.role} in parts")
-        parts.append(message.digest)
-    return _digest(*parts)
+    return _digest(model, request_options(request), *[message.address for message in request.messages])
 
 
 def drawn_digest(question: str, draw: Draw) -> str:

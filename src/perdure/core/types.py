@@ -144,6 +144,11 @@ class Message:
         """Content address of `content`, computed once (prompts share their message objects)."""
         return text_digest(self.content)
 
+    @computed_once
+    def address(self) -> str:
+        """Role and digest: what tells this message from others in the address of a prompt."""
+        return f"{self.role if self.is_text else f'{self.role} in parts'}\0{self.digest}"
+
 
 def _is_text(parts: Sequence[Part]) -> bool:
     return not parts or (len(parts) == 1 and isinstance(parts[0], Text))

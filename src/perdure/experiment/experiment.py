@@ -154,16 +154,19 @@ class Experiment:
         """
         if not self.pending and not self.probe_positions:
             return Parallelism(1)
-        parts = self._callback_parts
-        reaching = [part.label for part in parts if part.reaches and not self._is_frozen(part)]
         return parallelism(
             self.config.execution.max_parallel,
             world=self.world,
             environment=self.environment,
             models=self.pool.asked,
-            streams=reaching,
+            streams=self._reaching,
             block=None if self.config.stateless else self.config.memory_block,
         )
+
+    @property
+    def _reaching(self) -> list[str]:
+        """Callbacks that have memory over sessions."""
+        return [part.label for part in self._callback_parts if part.reaches and not self._is_frozen(part)]
 
     @property
     def parallelism_warning(self) -> str:
@@ -305,6 +308,7 @@ class Experiment:
             normalise=self.world.normalise,
             frozen=frozen,
             wall_clock=self.config.is_wall_clock,
+            reaches=bool(self._reaching),
         )
 
     def _lane(self, callbacks: Callable[[Parts], CallbackList], *, alone: bool) -> Lane:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -19,6 +20,9 @@ from perdure.storage.call_log import CallLog, OnDivergence
 from perdure.storage.run_store import RunStore
 from perdure.storage.snapshots import Snapshot
 
+_GROUP_SECONDS = 0.05
+"""What is finished waits so long for its commit, at most: its call logs are there in the meantime."""
+
 Metric: TypeAlias = Callable[[Iterable[SessionRecord]], Mapping[str, float]]
 
 
@@ -27,6 +31,7 @@ class Stream:
 
     `lanes` above 1 play side by side: then no callback may keep a state over sessions, unless `blocks` freeze
     it. `frozen`: every session meets the history factory as it is at first, and leaves nothing of it.
+    Without callbacks that reach over sessions (`reaches`) quick tasks are committed a few at a time.
     `wall_clock`: a trial's present is the instant of its very first start, as its log keeps it.
     """
 
@@ -43,6 +48,7 @@ class Stream:
         normalise: Callable[[str], str] = lambda text: text,
         frozen: bool = False,
         wall_clock: bool = False,
+        reaches: bool = True,
     ) -> None:
         self._schedule = schedule
         self._store = store
@@ -54,6 +60,7 @@ class Stream:
         self._normalise = normalise
         self._frozen = frozen
         self._wall_clock = wall_clock
+        self._reaches = reaches
         self._serial: Lane | None = None
         self._first_items: tuple[Message, ...] | None = None
         self._edited = False
@@ -111,6 +118,9 @@ class Stream:
             self._play_side_by_side(places)
             return
         lane = self._serial or self._built()
+        if self._blocks is None and not self._reaches:
+            self._play_in_groups(lane, places)
+            return
         for index in places:
             if self._blocks is not None and (index == places.start or self._blocks.begins(index)):
                 self._blocks.enter(index, self._store)
@@ -142,6 +152,21 @@ class Stream:
         finally:
             lanes.stop()
             self._check = lambda: None
+
+    def _play_in_groups(self, lane: Lane, places: range) -> None:
+        """What is finished is committed every moment: an fsync takes longer than a quick task."""
+        finished: list[FinishedTask] = []
+        committed = -_GROUP_SECONDS  # the first one shows at once that the run goes on
+        try:
+            for index in places:
+                finished.append(self._play_one(lane, index))
+                is_due = len(finished) == self._store.until_snapshot
+                if is_due or time.monotonic() - committed >= _GROUP_SECONDS:
+                    group, finished = finished, []
+                    self._commit(group)
+                    committed = time.monotonic()
+        finally:
+            self._commit(finished)
 
     def _gate(self, place: int) -> int:
         """Enter the block that holds a place; where the next one begins."""
