@@ -325,6 +325,10 @@ class Completion:
         """The same reply with another content."""
         return Completion(content, self.finish_reason, self.usage, self.logprobs, self.seconds)
 
+    def taking(self, seconds: float) -> Completion:
+        """The same reply, with the seconds that it took."""
+        return Completion(self.parts, self.finish_reason, self.usage, self.logprobs, seconds)
+
     @cached_property
     def text(self) -> str:
         """What is said."""
