@@ -108,7 +108,8 @@ def _say_what_changed(experiment: Experiment) -> None:
     from perdure.experiment.surroundings import remarks
 
     if experiment.pending:
-        for line in remarks(experiment.config, experiment.identity, experiment.folder, experiment.base):
+        told = remarks(experiment.config, experiment.identity, experiment.folder, experiment.base)
+        for line in [*told, *experiment.moved]:
             typer.echo(line, err=True)
 
 

@@ -15,6 +15,11 @@ from perdure.storage.run_store import RunStore
 from perdure.storage.snapshots import Snapshot
 
 
+def next_border(place: int, size: int, sessions: int) -> int:
+    """The first border of blocks of `size` at or after a place; the end of the schedule is one."""
+    return min(-(-place // size) * size, sessions)
+
+
 @dataclass(frozen=True)
 class Block:
     """What every session of a block meets: callback states, the past, and what the history factory holds."""
