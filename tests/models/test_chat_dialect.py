@@ -8,20 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perdure.core.errors import ConfigError, ModelError
+from perdure.core.parts import Image, Reasoning, Text, ToolCall, ToolResult
 from perdure.core.reply_cleaning import well_formed
 from perdure.core.types import (
     Completion,
-    Image,
     Message,
-    Reasoning,
     Request,
     Role,
     Sampling,
     SessionStatus,
-    Text,
     TokenLogprob,
-    ToolCall,
-    ToolResult,
     Usage,
 )
 from perdure.models.chat_dialect import (

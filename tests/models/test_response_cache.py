@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from perdure.core.errors import ConfigError, StorageError
 from perdure.core.model import ModelSpec, ResponseStore
+from perdure.core.parts import Reasoning, Text, ToolCall
 from perdure.core.pool import ModelPool
-from perdure.core.types import Completion, Message, Reasoning, Request, Text, TokenLogprob, ToolCall, Usage
+from perdure.core.types import Completion, Message, Request, TokenLogprob, Usage
 from perdure.models.response_cache import ResponseCache, default_cache_folder
 from perdure.models.scripted import ScriptedModel
 

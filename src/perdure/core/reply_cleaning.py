@@ -19,7 +19,8 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass
 
-from perdure.core.types import Completion, Image, Part, Reasoning, Text, ToolCall, decode_parts, encode_parts
+from perdure.core.parts import Image, Part, Reasoning, Text, ToolCall, decode_parts, encode_parts
+from perdure.core.types import Completion
 
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 

@@ -21,18 +21,9 @@ from perdure.core.environment import Opening
 from perdure.core.history import InteractionHistory
 from perdure.core.model import Outcome
 from perdure.core.outcome_json import decode_outcome, encode_outcome
+from perdure.core.parts import decode_parts, encode_parts
 from perdure.core.recording import Answered, Charge, Times
-from perdure.core.types import (
-    JSON,
-    Completion,
-    Message,
-    Observation,
-    Role,
-    SessionStatus,
-    Usage,
-    decode_parts,
-    encode_parts,
-)
+from perdure.core.types import JSON, Completion, Message, Observation, Role, SessionStatus, Usage
 from perdure.storage.files import lines_from, unseal
 
 LOG_VERSION = 1
