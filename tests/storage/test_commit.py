@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from perdure.core.charges import Charge, Times
 from perdure.core.errors import RunFolderError, StorageError
 from perdure.core.history import InteractionHistory
-from perdure.core.recording import Charge, Times
 from perdure.core.session import Session
 from perdure.core.types import (
     JSON,

@@ -28,13 +28,14 @@ class Block:
     states: Mapping[str, JSON]
     history_items: tuple[Message, ...] | None
 
-    def meet(self, lane: Lane) -> None:
-        """Let the lane's next session begin with the memory of the block's beginning."""
+    def meet(self, lane: Lane) -> PastSessions:
+        """Let the lane's next session begin with the memory of the block's beginning; the past it sees."""
         callbacks = lane.callbacks
         if isinstance(callbacks, FrozenCallbacks):
             callbacks.meet(self.past, self.states)
         if self.history_items is not None:
             lane.set_history_items(self.history_items)
+        return self.past
 
 
 class Blocks:
