@@ -324,7 +324,7 @@ class Session:
             raise IllegalTransition(f"session {self.task_id!r} is {self.status}, it cannot be graded yet")
         self.status, self.finish_reason = SessionStatus.TASK_ENVIRONMENT_ERROR, reason
 
-    def settle(self) -> None:
+    def conclude(self) -> None:
         """The session is over: it must have ended, and where nobody graded it the outcome is `unknown`."""
         if not self.status.is_terminal:
             raise IllegalTransition(

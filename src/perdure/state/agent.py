@@ -14,9 +14,9 @@ from perdure.core.model import LanguageModel
 from perdure.core.pool import ModelHandle
 from perdure.core.types import JSON, Message, Request, Sampling, Usage
 from perdure.state.action import TextActions
-from perdure.state.agent_journal import AgentJournal, Outcome
 from perdure.state.agent_options import PatchRules, check_options, check_text, check_whole
 from perdure.state.journal import JournalEntry, PatchJournal
+from perdure.state.journal_file import JournalFile, Outcome
 from perdure.state.prompt import correction, cut_middle, step_message, system_message
 from perdure.state.rendering import readable, well_formed
 from perdure.state.runtime import StateRuntime
@@ -125,7 +125,7 @@ class StateAgent:
         self._stepping = Lock()
         self.usage = Usage()
         """Tokens of every call so far in this process."""
-        self._file = AgentJournal(Path(journal), self._runtime.schema) if journal is not None else None
+        self._file = JournalFile(Path(journal), self._runtime.schema) if journal is not None else None
         if self._file is not None:
             self._take_up(self._file)
 
@@ -308,7 +308,7 @@ class StateAgent:
                 self._number, outcome, entry, failures, observation=following, finished=finished
             )
 
-    def _take_up(self, file: AgentJournal) -> None:
+    def _take_up(self, file: JournalFile) -> None:
         restored = file.restored
         self._runtime.restore(restored.journal, restored.failures)
         self._journalled_failures = len(restored.failures)
