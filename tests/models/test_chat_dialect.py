@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from perdure.core.errors import ConfigError, ModelError
 from perdure.core.parts import Image, Reasoning, Text, ToolCall, ToolResult
-from perdure.core.reply_cleaning import well_formed
 from perdure.core.types import (
     Completion,
     Message,
@@ -20,6 +19,7 @@ from perdure.core.types import (
     TokenLogprob,
     Usage,
 )
+from perdure.core.well_formed import well_formed
 from perdure.models.chat_dialect import (
     ChatOptions,
     EmptyReply,

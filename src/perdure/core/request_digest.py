@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from hashlib import blake2b
 from json import dumps
 
-from perdure.core.types import Draw, Request
+from perdure.core.types import Draw, Request, text_digest
 
 
 def request_options(request: Request) -> str:
@@ -33,13 +32,9 @@ def question_digest(request: Request, model: str) -> str:
     for message in request.messages:
         parts.append(message.role if message.is_text else f"{message.role} in parts")
         parts.append(message.digest)
-    return _digest(*parts)
+    return text_digest("\0".join(parts))
 
 
 def drawn_digest(question: str, draw: Draw) -> str:
     """Content address of one draw of a question, from the address of the question."""
-    return _digest(question, str(draw.repeat), str(draw.turn), str(draw.draw))
-
-
-def _digest(*parts: str) -> str:
-    return blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    return text_digest("\0".join([question, str(draw.repeat), str(draw.turn), str(draw.draw)]))

@@ -21,7 +21,6 @@ from datetime import datetime
 from typing import overload
 
 from perdure.core.errors import ContractBroken, IllegalTransition
-from perdure.core.reply_cleaning import well_formed
 from perdure.core.types import (
     EPOCH,
     JSON,
@@ -35,6 +34,7 @@ from perdure.core.types import (
     SessionStatus,
     Trial,
 )
+from perdure.core.well_formed import well_formed
 
 __all__ = [
     "EvaluationOutcome",

@@ -21,6 +21,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from perdure.core.errors import ConfigError
+from perdure.storage.cache_folder import cache_folder
 
 READY = "ready"
 """A file beside the tree, written when it is complete."""
@@ -38,16 +39,7 @@ class RootFileSystem:
 
 def roots_folder() -> Path:
     """Where root file systems are cached. Raises ConfigError where neither a cache nor a home is known."""
-    cache = os.environ.get("XDG_CACHE_HOME", "")
-    if os.path.isabs(cache):
-        return Path(cache) / "perdure" / "roots"
-    try:
-        return Path.home() / ".cache" / "perdure" / "roots"
-    except RuntimeError:
-        raise ConfigError(
-            "root file systems have no place: neither HOME nor XDG_CACHE_HOME is set, and this user has no "
-            "account; set XDG_CACHE_HOME to a folder"
-        ) from None
+    return cache_folder("roots")
 
 
 def root_folder(name: str) -> Path:

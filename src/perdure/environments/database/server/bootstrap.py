@@ -11,6 +11,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from perdure.core.errors import EnvironmentUnavailable, MissingExtra
+from perdure.storage.cache_folder import cache_folder
 
 SERVER_OPTIONS = (
     "--no-defaults",
@@ -54,7 +55,7 @@ def unprivileged_account() -> pwd.struct_passwd | None:
 
 def prepared_data(program: Path, account: pwd.struct_passwd | None) -> Path:
     """A data directory with system tables and without any account. Two runs may prepare it at once."""
-    kept = _cache() / _identity(program)
+    kept = cache_folder("mariadb") / _identity(program)
     if not kept.exists():
         kept.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix="perdure-mariadb-") as folder:
@@ -79,11 +80,6 @@ def _keep(data: Path, kept: Path) -> None:
             raise
     finally:
         shutil.rmtree(copy, ignore_errors=True)
-
-
-def _cache() -> Path:
-    root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(root, "perdure", "mariadb")
 
 
 def _identity(program: Path) -> str:
