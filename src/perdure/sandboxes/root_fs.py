@@ -21,6 +21,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from perdure.core.errors import ConfigError
+from perdure.sandboxes.isolation.identity import NoIdMapping, find_mapping
 from perdure.storage.cache_folder import cache_folder
 
 READY = "ready"
@@ -50,12 +51,20 @@ def root_folder(name: str) -> Path:
             raise ConfigError(f"root file system {name!r}: there is no such file")
         facts = path.stat()
         key = sha256(f"{path.resolve()}|{facts.st_size}|{facts.st_mtime_ns}".encode()).hexdigest()[:12]
-        return roots_folder() / f"tar-{key}-{os.geteuid()}"
+        return roots_folder() / f"tar-{key}-{_owner()}"
     if name not in ("debian", "ubuntu", HOST) and not name.startswith("docker:"):
         raise ConfigError(
             f"unknown root file system {name!r}; choose debian, ubuntu, host, docker:IMAGE or a .tar file"
         )
-    return roots_folder() / f"{re.sub(r'[^A-Za-z0-9._-]', '_', name)}-{os.geteuid()}"
+    return roots_folder() / f"{re.sub(r'[^A-Za-z0-9._-]', '_', name)}-{_owner()}"
+
+
+def _owner() -> str:
+    """Whose files a tree has: ours, and behind the ids inside those of a range, which may become another."""
+    try:
+        return f"{os.geteuid()}-{find_mapping().uid}"
+    except NoIdMapping:
+        return str(os.geteuid())
 
 
 def find_root(name: str) -> RootFileSystem | None:
