@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
-from tests.test_architecture import modules, top, tree
+from tests.test_architecture import SOURCE, modules, top, tree
 
 QUESTION = re.compile(r"^_?(is|has|can|may|should|needs|holds|was|does|contains|breaks|lacks)_")
 """How the name of a function begins that only answers: it changes nothing that it was given."""
@@ -58,3 +58,13 @@ def test_one_word_means_one_thing() -> None:
         if isinstance(node, ast.FunctionDef) and "settle" in node.name
     ]
     assert definitions == ["settle"]
+
+
+def test_nobody_is_shown_a_star_import() -> None:
+    """Tutorials, examples, templates: what a plug-in needs is named."""
+    root = SOURCE.parents[1]
+    shown = [root / "README.md", *(root / "docs").rglob("*.md"), *(root / "examples").rglob("*.py")]
+    shown += [path for path in SOURCE.rglob("*") if path.is_file() and "templates" in path.parts]
+    assert len(shown) > 20
+    found = [str(path) for path in shown if re.search(r"import +\*", path.read_text("utf-8", "replace"))]
+    assert found == []
