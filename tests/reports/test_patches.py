@@ -33,7 +33,7 @@ def test_a_perfect_reader_fails_nothing_and_knows_the_truth(tmp_path: Path) -> N
     assert facts is not None
     assert facts["committed"] == 30
     assert facts["fidelity"] == pytest.approx(1.0)
-    assert (facts["lost"], facts["fallbacks"], sum(facts["failures"].values())) == (0, 0, 0)
+    assert (facts["lost"], sum(facts["failures"].values())) == (0, 0)
     table = patches_table([{"patches": facts}], ["A"])
     assert table is not None
 
@@ -57,7 +57,6 @@ def test_a_state_that_is_not_kept_is_seen(tmp_path: Path) -> None:
     assert facts is not None
     assert facts["fidelity"] < 0.7
     assert facts["failures"]["syntax"] > 0
-    assert facts["fallbacks"] > 0
 
 
 def test_runs_without_patches_have_none(tmp_path: Path) -> None:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from perdure.core.charges import Charge, Times
 from perdure.core.errors import RunFolderError, StorageError
 from perdure.core.history import InteractionHistory
-from perdure.core.recording import Charge, Times
 from perdure.core.session import Session
 from perdure.core.types import (
     JSON,
@@ -81,7 +81,7 @@ def test_a_commit_that_fails_leaves_nothing(
         session = Session("b", index=1)
         session.start("a goal of its own", InteractionHistory([Message("user", "hello")]))
         session.finish(SessionStatus.COMPLETED)
-        session.settle()
+        session.conclude()
         task = finished_task(store, session)
         write_at = files.write_at
 

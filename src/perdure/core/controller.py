@@ -78,7 +78,7 @@ class Controller:
         if opened and not self._flags.take(Step.COMPLETE):
             self._grade(session)
             self._callbacks.fire("on_environment_complete", ctx)
-        session.settle()
+        session.conclude()
 
     def _turn(self, session: Session, ctx: CallbackContext) -> None:
         """One inference and what it leads to. A reply that is rejected is answered by the next turn's."""

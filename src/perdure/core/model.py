@@ -65,6 +65,14 @@ def outcomes_of(model: LanguageModel, requests: Sequence[Request]) -> Iterator[t
         )
 
 
+def timed(outcome: Outcome, seconds: float) -> Outcome:
+    """An outcome that took so long from when its request was sent, waits for a connection left out."""
+    if isinstance(outcome, Completion):
+        return outcome.taking(seconds)
+    outcome.seconds = seconds
+    return outcome
+
+
 def all_outcomes(model: LanguageModel, requests: Sequence[Request]) -> list[Outcome]:
     """What a model answers, in the order of the requests. Raises what `outcomes_of` raises."""
     found = dict(outcomes_of(model, requests))

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from hashlib import blake2b
 from json import dumps
 
-from perdure.core.types import Draw, Request, Sampling
+from perdure.core.types import Draw, Request, Sampling, text_digest
 
 
 def request_options(request: Request) -> str:
@@ -41,13 +40,10 @@ def request_digest(request: Request, model: str = "") -> str:
 
 def question_digest(request: Request, model: str) -> str:
     """Content address of what is asked, whichever draw it is."""
-    return _digest(model, request_options(request), *[message.address for message in request.messages])
+    parts = [model, request_options(request), *[message.address for message in request.messages]]
+    return text_digest("\0".join(parts))
 
 
 def drawn_digest(question: str, draw: Draw) -> str:
     """Content address of one draw of a question, from the address of the question."""
-    return _digest(question, str(draw.repeat), str(draw.turn), str(draw.draw))
-
-
-def _digest(*parts: str) -> str:
-    return blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    return text_digest("\0".join([question, str(draw.repeat), str(draw.turn), str(draw.draw)]))

@@ -21,7 +21,6 @@ from datetime import datetime
 from typing import overload
 
 from perdure.core.errors import ContractBroken, IllegalTransition
-from perdure.core.reply_cleaning import well_formed
 from perdure.core.types import (
     EPOCH,
     JSON,
@@ -35,6 +34,7 @@ from perdure.core.types import (
     SessionStatus,
     Trial,
 )
+from perdure.core.well_formed import well_formed
 
 __all__ = [
     "EvaluationOutcome",
@@ -324,7 +324,7 @@ class Session:
             raise IllegalTransition(f"session {self.task_id!r} is {self.status}, it cannot be graded yet")
         self.status, self.finish_reason = SessionStatus.TASK_ENVIRONMENT_ERROR, reason
 
-    def settle(self) -> None:
+    def conclude(self) -> None:
         """The session is over: it must have ended, and where nobody graded it the outcome is `unknown`."""
         if not self.status.is_terminal:
             raise IllegalTransition(

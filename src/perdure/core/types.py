@@ -1,8 +1,8 @@
-"""The data that crosses every boundary: frozen, JSON-shaped, importing nothing of ours."""
+"""The data that crosses every boundary: frozen, JSON-shaped."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -12,6 +12,7 @@ from math import isfinite
 from typing import Any, Literal, TypeAlias, get_args
 
 from perdure.core.computed_once import computed_once
+from perdure.core.parts import Part, Reasoning, ToolCall, checked_parts, encode_parts, is_one_text, said
 
 JSON: TypeAlias = Any
 """Anything `json.dumps` accepts; used only at the edges where the shape belongs to a plugin."""
@@ -30,86 +31,6 @@ def text_digest(text: str) -> str:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
-@dataclass(frozen=True)
-class Text:
-    """What is said."""
-
-    text: str
-
-
-@dataclass(frozen=True)
-class Reasoning:
-    """What a model thought before it spoke: recorded, never carried out, never sent again by itself."""
-
-    text: str
-
-
-@dataclass(frozen=True)
-class ToolCall:
-    """A call of a tool that a model asked for; `arguments` is the raw JSON text it wrote."""
-
-    id: str
-    name: str
-    arguments: str
-
-
-@dataclass(frozen=True)
-class ToolResult:
-    """What a called tool returned."""
-
-    call_id: str
-    text: str
-
-
-@dataclass(frozen=True)
-class Image:
-    """A picture in base64, with its media type (`image/png`)."""
-
-    media_type: str
-    data: str
-
-
-Part: TypeAlias = Text | Reasoning | ToolCall | ToolResult | Image
-
-_PART_NAMES: Mapping[type, str] = {
-    Text: "text",
-    Reasoning: "reasoning",
-    ToolCall: "tool_call",
-    ToolResult: "tool_result",
-    Image: "image",
-}
-_PARTS: Mapping[str, Callable[..., Part]] = {
-    "text": Text,
-    "reasoning": Reasoning,
-    "tool_call": ToolCall,
-    "tool_result": ToolResult,
-    "image": Image,
-}
-
-
-def encode_parts(parts: Iterable[Part]) -> list[dict[str, str]]:
-    """Parts as JSON."""
-    return [{"is": _PART_NAMES[type(part)], **vars(part)} for part in parts]
-
-
-def decode_parts(items: Iterable[Mapping[str, str]]) -> tuple[Part, ...]:
-    """The inverse of `encode_parts`. Raises KeyError or TypeError for anything else."""
-    return tuple(_PARTS[item["is"]](**{key: item[key] for key in item if key != "is"}) for item in items)
-
-
-def _checked_parts(content: str | Iterable[Part]) -> tuple[Part, ...]:
-    if isinstance(content, str):
-        return (Text(content),) if content else ()
-    try:
-        parts = tuple(content)
-    except TypeError:
-        raise TypeError(f"a content is a text or parts, not {content!r:.80}") from None
-    for part in parts:
-        if type(part) not in _PART_NAMES:
-            raise TypeError(f"a part is one of {', '.join(_PART_NAMES.values())}, not {part!r:.80}")
-    return tuple(part for part in parts if part != Text(""))  # a text that says nothing is none
-
-
 @dataclass(frozen=True, init=False)
 class Message:
     """One item of an interaction history or of a prompt: `Message("user", "a text")`, or several parts."""
@@ -122,17 +43,17 @@ class Message:
         if role not in _ROLES:
             raise ValueError(f"a message's role is 'system', 'user' or 'agent', not {role!r:.80}")
         object.__setattr__(self, "role", role)
-        object.__setattr__(self, "parts", _checked_parts(content))
+        object.__setattr__(self, "parts", checked_parts(content))
 
     @computed_once
     def text(self) -> str:
         """What is said."""
-        return _said(self.parts)
+        return said(self.parts)
 
     @computed_once
     def is_text(self) -> bool:
         """It has no other part than one text."""
-        return _is_text(self.parts)
+        return is_one_text(self.parts)
 
     @computed_once
     def content(self) -> str:
@@ -148,16 +69,6 @@ class Message:
     def address(self) -> str:
         """Role and digest: what tells this message from others in the address of a prompt."""
         return f"{self.role if self.is_text else f'{self.role} in parts'}\0{self.digest}"
-
-
-def _is_text(parts: Sequence[Part]) -> bool:
-    return not parts or (len(parts) == 1 and isinstance(parts[0], Text))
-
-
-def _said(parts: Sequence[Part]) -> str:
-    if len(parts) == 1 and isinstance(parts[0], Text):
-        return parts[0].text
-    return "".join(part.text for part in parts if isinstance(part, Text))
 
 
 class SessionStatus(StrEnum):
@@ -321,7 +232,7 @@ class Completion:
         logprobs: Iterable[TokenLogprob] = (),
         seconds: float = 0.0,
     ) -> None:
-        object.__setattr__(self, "parts", _checked_parts(content))
+        object.__setattr__(self, "parts", checked_parts(content))
         object.__setattr__(self, "finish_reason", finish_reason)
         object.__setattr__(self, "usage", usage)
         object.__setattr__(self, "logprobs", tuple(logprobs))
@@ -331,15 +242,19 @@ class Completion:
         """The same reply with another content."""
         return Completion(content, self.finish_reason, self.usage, self.logprobs, self.seconds)
 
+    def taking(self, seconds: float) -> Completion:
+        """The same reply, with the seconds that it took."""
+        return Completion(self.parts, self.finish_reason, self.usage, self.logprobs, seconds)
+
     @computed_once
     def text(self) -> str:
         """What is said."""
-        return _said(self.parts)
+        return said(self.parts)
 
     @property
     def is_text(self) -> bool:
         """It has no other part than one text."""
-        return _is_text(self.parts)
+        return is_one_text(self.parts)
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:

@@ -196,7 +196,7 @@ def load_config(
         check_plain({key: value for key, value in source.items() if key != "clock"})
         data, label = _plain_copy(source), "configuration"
     else:
-        data, label = _read_toml(Path(source)), str(source)
+        data, label = read_toml(Path(source)), str(source)
     for assignment in sets:
         apply_set(data, assignment)
     for key, value in (values or {}).items():
@@ -323,11 +323,12 @@ def flatten(data: Mapping[str, JSON], prefix: str = "") -> dict[str, JSON]:
     return flat
 
 
-def _read_toml(path: Path) -> dict[str, JSON]:
+def read_toml(path: Path, what: str = "configuration file") -> dict[str, JSON]:
+    """The content of a file. Raises ConfigError, which says what was not there."""
     try:
         return parse_toml(path.read_text("utf-8"))
     except FileNotFoundError:
-        raise ConfigError(f"there is no configuration file {str(path)!r}") from None
+        raise ConfigError(f"there is no {what} {str(path)!r}") from None
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{str(path)!r} is not valid TOML: {error}") from error
     except (OSError, ValueError) as error:

@@ -11,9 +11,9 @@ from typing import TypeAlias
 
 from perdure.core.errors import ConfigError, RunFolderError
 from perdure.core.recording import FinishedTask
-from perdure.core.session import SessionRecord
+from perdure.core.session import PastSessions, SessionRecord
 from perdure.core.types import JSON, Message, Trial
-from perdure.experiment.blocks import Block, Blocks
+from perdure.experiment.blocks import Blocks
 from perdure.experiment.lane import Lane
 from perdure.experiment.lanes import Lanes
 from perdure.storage.call_log import CallLog, OnDivergence
@@ -188,28 +188,22 @@ class Stream:
                 self._edited = True
 
     def _play_one(self, lane: Lane, index: int) -> FinishedTask:
-        past = self._store.past
+        past: PastSessions = self._store.past
         with closing(self._log(index)) as log:
             trial = self._trial(index, log)
             if self._blocks is not None:
-                return self._play_in_block(lane, index, trial, log, self._blocks.current)
+                past = self._blocks.current.meet(lane)
             if self._frozen:
                 items = self._first_items if self._first_items is not None else lane.history_items
                 return lane.play_frozen(index, trial, log, past, items)
             finished = lane.play(index, trial, log, past)
-        if finished.history_items is not None and self._lanes > 1:
+        if self._blocks is None and finished.history_items is not None and self._lanes > 1:
             raise ConfigError(
                 "a callback edits the history factory, which reaches over the stream: declare "
                 "reach = 'stream' in its class"
             )
         self._edited = self._edited or finished.history_items is not None
         return finished
-
-    def _play_in_block(
-        self, lane: Lane, index: int, trial: Trial, log: CallLog, block: Block
-    ) -> FinishedTask:
-        block.meet(lane)
-        return lane.play(index, trial, log, block.past)
 
     def _trial(self, index: int, log: CallLog) -> Trial:
         trial = self._schedule[index]

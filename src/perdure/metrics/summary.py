@@ -46,6 +46,12 @@ class RunSummary:
     """Lines of call logs that could not be read: their calls may be missing in the totals."""
     ignored: Mapping[str, int] = field(default_factory=dict)
     """Sessions whose task could not be posed here, by reason."""
+    calls: int = 0
+    """Model calls by anybody for finished sessions, retries and attempts that were given up included."""
+    malformed: int = 0
+    """Replies that did not become an action as they were."""
+    fallbacks: int = 0
+    """Actions that stood in for such a reply."""
 
     @property
     def counted(self) -> int:
@@ -72,7 +78,7 @@ def summarise(
     statuses: Counter[str] = Counter()
     outcomes: Counter[str] = Counter()
     ignored: Counter[str] = Counter()
-    sessions = correct = limited = correct_unlimited = interactions = 0
+    sessions = correct = limited = correct_unlimited = interactions = malformed = fallbacks = 0
     reward = 0.0
     for record in records:
         at_limit = record.status is SessionStatus.TASK_LIMIT_REACHED
@@ -81,6 +87,8 @@ def summarise(
         limited += at_limit and not record.ignored
         correct_unlimited += record.correct and not at_limit
         interactions += record.interactions
+        malformed += record.malformed
+        fallbacks += record.fallbacks
         reward += record.reward
         statuses[str(record.status)] += 1
         outcomes[str(record.outcome)] += 1
@@ -89,7 +97,7 @@ def summarise(
     totals = _LedgerTotals()
     for line in ledger:
         totals.add(line)
-    accounted = totals.lines
+    accounted, calls = totals.lines, sum(one.calls for one in totals.tokens.values())
     for line in open_tasks:
         totals.add(line)
     return RunSummary(
@@ -111,6 +119,9 @@ def summarise(
         totals.lines - accounted,
         totals.damaged,
         dict(ignored),
+        calls,
+        malformed,
+        fallbacks,
     )
 
 

@@ -10,6 +10,7 @@ from perdure.experiment.compare import Comparison, Condition, Difference
 from perdure.experiment.costs import run_cost
 from perdure.metrics.statistics import Interval
 from perdure.metrics.success import wilson_interval
+from perdure.reports.replies import REPLY_COLUMNS, reply_cells, reply_facts
 from perdure.reports.run_tables import cost_cell, fraction
 from perdure.reports.table import Table, make_table
 
@@ -51,15 +52,14 @@ def comparison_table(comparison: Comparison) -> Table:
         "p": True,
         "p (Holm)": True,
         "test": False,
+        **REPLY_COLUMNS,
         "cost $": True,
     }
-    rows = [
-        [*_row(comparison.baseline), "baseline", "", "", "", "", "", cost_cell(_cost(comparison.baseline))]
-    ]
+    rows = [[*_row(comparison.baseline), "baseline", *[""] * 5, *_last_cells(comparison.baseline)]]
     rows += [
         [*_row(difference.condition), *_difference_cells(difference)] for difference in comparison.differences
     ]
-    return make_table("Paired comparison", columns, rows, drop_empty=True)
+    return make_table("Paired comparison", columns, rows, drop_empty=True, always=REPLY_COLUMNS)
 
 
 def ungraded_table(comparison: Comparison) -> Table:
@@ -120,8 +120,12 @@ def _difference_cells(difference: Difference) -> list[str]:
         f"{difference.p_value:.4f}",
         f"{difference.adjusted:.4f}",
         difference.test,
-        cost_cell(_cost(difference.condition)),
+        *_last_cells(difference.condition),
     ]
+
+
+def _last_cells(condition: Condition) -> list[str]:
+    return [*reply_cells(reply_facts(condition.summaries)), cost_cell(_cost(condition))]
 
 
 def _treatment_cells(difference: Difference) -> list[str]:
@@ -155,6 +159,7 @@ def _condition_facts(condition: Condition) -> dict[str, JSON]:
         "counted": len(condition.counted),
         "correct": sum(record.correct for record in records),
         "outcomes": dict(condition.outcomes),
+        **reply_facts(condition.summaries),
         "learning": {name: _interval_facts(found) for name, found in condition.learning.items()},
         "tokens": {kind: vars(totals) for kind, totals in condition.tokens.items()},
         "cost": _cost(condition),

@@ -16,6 +16,7 @@ from perdure.metrics.success import wilson_interval
 from perdure.metrics.summary import RunSummary
 from perdure.reports.floors import read_floors
 from perdure.reports.patches import patch_facts
+from perdure.reports.replies import reply_facts
 
 _FAILURES = frozenset(
     {
@@ -65,6 +66,7 @@ def summary_facts(summary: RunSummary, cost: float | None = None) -> dict[str, J
         "success_without_limit_reached": _rate(summary.correct_unlimited, unlimited),
         "reward": summary.reward,
         "steps": summary.interactions,
+        **reply_facts([summary]),
         "ignored": dict(summary.ignored),
         "statuses": dict(summary.statuses),
         "outcomes": dict(summary.outcomes),

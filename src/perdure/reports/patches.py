@@ -33,7 +33,7 @@ class Truth:
 
 
 def patch_facts(run: Run) -> dict[str, JSON] | None:
-    """Committed patches, failed replies by the class of their first cause, fallbacks; None without patches.
+    """Committed patches, failed replies by the class of their first cause; None without patches.
 
     Where the environment knows the true state Σ*, also `fidelity` (F1 of the state against Σ*, mean over
     steps) and `lost`: fields that a committed patch lost or spoiled, the overwrite class judged by the truth.
@@ -46,7 +46,6 @@ def patch_facts(run: Run) -> dict[str, JSON] | None:
     with _truth(run) as known:
         for past in filter(_has_patches, run.sessions):
             counts["committed"] += len(past.trace["patches"])
-            counts["fallbacks"] += past.record.fallbacks
             for kind, count in past.trace["counts"].items():
                 failures[kind] += count
             if known is not None:
@@ -55,7 +54,6 @@ def patch_facts(run: Run) -> dict[str, JSON] | None:
                 fidelities += values
     facts: dict[str, JSON] = {
         "committed": counts["committed"],
-        "fallbacks": counts["fallbacks"],
         "failures": failures,
     }
     if known is not None:
@@ -81,14 +79,13 @@ def patches_table(runs: Sequence[Facts], names: Sequence[str]) -> Table | None:
                 name,
                 f"{patches['committed']:,}",
                 *(str(patches["failures"][kind]) for kind in FailureClass),
-                str(patches["fallbacks"]),
                 str(patches["lost"]) if "lost" in patches else "–",
                 "–" if fidelity is None else f"{fidelity:.3f}",
             ]
         )
     if not rows:
         return None
-    columns = ["patches", *(str(kind) for kind in FailureClass), "fallbacks", "fields lost", "fidelity"]
+    columns = ["patches", *(str(kind) for kind in FailureClass), "fields lost", "fidelity"]
     return make_table(
         "Patches: failed replies by first cause", {"run": False, **dict.fromkeys(columns, True)}, rows
     )

@@ -9,21 +9,14 @@ from datetime import datetime
 from json import dumps, loads
 from typing import TypeAlias, get_args
 
+from perdure.core.charges import Call
 from perdure.core.model import Outcome
 from perdure.core.outcome_json import decode_outcome, encode_outcome
-from perdure.core.recording import Call, FinishedTask
+from perdure.core.parts import decode_parts
+from perdure.core.recording import FinishedTask
 from perdure.core.request_digest import request_options
 from perdure.core.session import Interaction, PastSession, SessionRecord
-from perdure.core.types import (
-    JSON,
-    Draw,
-    EvaluationOutcome,
-    Message,
-    Observation,
-    Role,
-    SessionStatus,
-    decode_parts,
-)
+from perdure.core.types import JSON, Draw, EvaluationOutcome, Message, Observation, Role, SessionStatus
 from perdure.storage.call_lines import shared_prefix
 from perdure.storage.ledger import LedgerRow
 

@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
+from perdure.environments.choices import choose
 from perdure.sandboxes.root_choice import AUTO, choose_root
 from perdure.sandboxes.sandbox import Sandbox
 
@@ -51,8 +52,8 @@ def free_memory() -> int:
 
 def machine_maker(sandbox: SandboxName, root: str, shell: ShellName) -> Callable[[], Sandbox]:
     """A function that starts a fresh machine. Raises ValueError for a name that means nothing."""
-    _check_name(sandbox, get_args(SandboxName))
-    _check_name(shell, get_args(ShellName))
+    choose("sandbox", sandbox, get_args(SandboxName))
+    choose("shell", shell, get_args(ShellName))
 
     def make() -> Sandbox:
         machine: Sandbox = _class_of(sandbox)(root=root, persistent_shell=shell == "persistent")
@@ -63,7 +64,7 @@ def machine_maker(sandbox: SandboxName, root: str, shell: ShellName) -> Callable
 
 def resolve_root(sandbox: SandboxName, root: str) -> str:
     """The root that a configuration means here; an engine's `auto` is its own default. Raises ValueError."""
-    _check_name(sandbox, get_args(SandboxName))
+    choose("sandbox", sandbox, get_args(SandboxName))
     if not root:
         raise ValueError(
             "root must be a name; choose auto, debian, ubuntu, host, docker:IMAGE or a .tar file"
@@ -109,11 +110,6 @@ def known_commands(make_machine: Callable[[], Sandbox]) -> frozenset[str]:
         if result.exit_code == 0
         else frozenset()
     )
-
-
-def _check_name(given: str, choices: tuple[str, ...]) -> None:
-    if given not in choices:
-        raise ValueError(f"must be one of {', '.join(choices)}, not {given!r}")
 
 
 def _class_of(sandbox: SandboxName) -> Any:

@@ -8,14 +8,11 @@ from perdure.environments.repository.candidates import CHATTER, Draft
 from perdure.environments.repository.events import Event, Kind
 
 
-def is_ready(draft: Draft) -> bool:
-    """There is an open, approved pull request with fresh passing tests; it becomes the affected one."""
+def drifting_pull(draft: Draft) -> str | None:
+    """The first open, approved pull request with fresh passing tests; None where there is none yet."""
     repository = draft.world.repository
-    for number, pull in draft.open_pulls():
-        if number not in draft.due and repository.is_fresh(pull.branch):
-            draft.affected = number
-            return True
-    return False
+    ripe = (n for n, pull in draft.open_pulls() if n not in draft.due and repository.is_fresh(pull.branch))
+    return next(ripe, None)
 
 
 def lead_event(draft: Draft, draw: Random) -> Event:

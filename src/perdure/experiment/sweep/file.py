@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from perdure.core.errors import ConfigError
 from perdure.core.types import JSON
-from perdure.experiment.config import check_plain, explain, load_config, parse_toml, set_key
+from perdure.experiment.config import check_plain, explain, load_config, parse_toml, read_toml, set_key
 
 MAX_RUNS = 100_000
 """Runs of one sweep."""
@@ -93,18 +93,12 @@ def load_sweep(path: Path, *, out: Path | None = None) -> Sweep:
 
 
 def _read(path: Path) -> SweepConfig:
+    data = read_toml(path, "sweep file")
+    check_plain(data)
     try:
-        data = parse_toml(path.read_text("utf-8"))
-        check_plain(data)
         return SweepConfig.model_validate(data)
-    except FileNotFoundError:
-        raise ConfigError(f"there is no sweep file {str(path)!r}") from None
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{str(path)!r} is not valid TOML: {error}") from error
     except ValidationError as error:
         raise ConfigError(f"{path}: {explain(error, SweepConfig)}") from error
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"cannot read {str(path)!r}: {error}") from error
 
 
 def _base(config: SweepConfig, path: Path) -> tuple[Path, dict[str, JSON]]:

@@ -97,7 +97,7 @@ class ServerEngine:
             with Deadline(self._timeout, lambda: self._kill_query(link)) as deadline:
                 reply = self._ask(link, sql, deadline)
             if deadline.passed:
-                self._settle(link)
+                self._take_late_kill(link)
                 reply = _failed(_INTERRUPTED)
             if link.in_transaction:
                 link.run("COMMIT")  # each statement stands for itself
@@ -255,10 +255,10 @@ class ServerEngine:
         names = tuple(str(item[0]) for item in cursor.description)
         link.close_result(cursor)
         if truncated:
-            self._settle(link)
+            self._take_late_kill(link)
         return SqlReply(rows=tuple(rows), columns=names, truncated=truncated)
 
-    def _settle(self, link: Link) -> None:
+    def _take_late_kill(self, link: Link) -> None:
         """Take the kill that may have come after the statement's end."""
         try:
             link.run("DO 0")
