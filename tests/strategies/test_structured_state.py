@@ -118,7 +118,8 @@ def test_a_slip_costs_a_turn_and_no_interaction(tmp_path: Path) -> None:
 @pytest.mark.parametrize("experience", [(), ("LESSON-1", "LESSON-2")])
 def test_experience_is_part_of_the_instructions(experience: tuple[str, ...]) -> None:
     shown = started().render(ContextView("P", "G", experience, ()))[0].text
-    assert shown.startswith("\n\n".join(["P", *experience]))
+    assert shown.startswith("P\n\n# Your state")
+    assert shown.endswith("\n```\n\n" + "\n\n".join([*experience, "# Your goal\nG"]))
 
 
 def test_canaries_of_reasoning_and_of_earlier_observations_never_come_back() -> None:
