@@ -27,7 +27,7 @@ class Rules:
     @property
     def told(self) -> str:
         """One line for reports."""
-        again = "no retries" if not self.retries else f"{self.retries} retries a step"
+        again = {0: "no retries", 1: "1 retry a step"}.get(self.retries, f"{self.retries} retries a step")
         parts = "; ".join(
             f"{part} as published" + (f" ({self.differences})" if part == "strategy" else "")
             for part in self.compat

@@ -72,7 +72,7 @@ def contract(
     It ends with its one example, where the grammar has one: the first of the schema's `examples` with that
     action. `reasoning`: the answer has room for thoughts as its first key; else they stand before it.
     """
-    answer = (_HELD if reasoning else _FREE).format(wording=grammar.wording)
+    answer = (_HELD if reasoning else _FREE).format(wording=grammar.wording.removesuffix("."))
     if grammar.example is None:
         shown = f"Its form:\n{answer_form(mode, grammar, reasoning=reasoning)}"
     else:

@@ -75,8 +75,8 @@ class Stateful:
         self._initial: dict[str, JSON] = {} if declared is None else declared.initial
         fields = "" if declared is None else "\nIts fields:\n" + "\n".join(describe_fields(declared))
         self._contract = _CONTRACT.format(fields=fields, mark=MARK, rule=_RULES[self._merge])
-        shown = () if declared is None else declared.json_schema.get("examples", ())
-        self._example_update: JSON = next(iter(shown), {"done": ["the first step"]})
+        shown = [{"done": ["the first step"]}] if declared is None else declared.json_schema.get("examples")
+        self._example_update: JSON = shown[0] if shown else None
         self._position = state_position
         self._begin()
 
@@ -125,8 +125,9 @@ class Stateful:
     def _form(self, view: ContextView) -> str:
         """How an action is written, the contract, and one example of both."""
         rules, action = split_example(view.reply_form)
-        update = json.dumps(self._example_update, ensure_ascii=False)
-        example = f"For example:\n{MARK} {update}\n{action}" if action else ""
+        shown = self._example_update
+        update = "" if shown is None else f"{MARK} {json.dumps(shown, ensure_ascii=False)}\n"
+        example = f"For example:\n{update}{action}" if action else ""
         return "\n\n".join(part for part in (rules, self._contract, example) if part)
 
     def _begin(self) -> None:
