@@ -186,6 +186,9 @@ def test_the_record_is_frozen_and_complete() -> None:
         "turns": 2,
         "malformed": 0,
         "fallbacks": 0,
+        "cut": 0,
+        "tolerated": 0,
+        "state_updates": None,
         "clock": EPOCH,
     }
     assert record.correct

@@ -122,6 +122,8 @@ class Controller:
             session.reject(absorbed.error or "")
         elif absorbed.fallback:
             session.fall_back()
+        elif absorbed.tolerances:
+            session.tolerated += 1
         return absorbed.action
 
     def _reset(self, session: Session) -> bool:

@@ -97,6 +97,13 @@ class SessionRecord:
     """Replies that did not become an action as they were, those before a fallback included."""
     fallbacks: int = 0
     """Actions that were taken in place of a reply that could not be used, after the last retry."""
+    cut: int = 0
+    """Replies that ended because they became too long."""
+    tolerated: int = 0
+    """Replies that were read although something in them had to be forgiven, those included that the
+    environment tells as `tolerated` in the detail of its evaluation."""
+    state_updates: int | None = None
+    """How often the state changed that the strategy keeps; None where it keeps none."""
     clock: datetime = EPOCH
     """What the world gave as the present."""
 
@@ -135,6 +142,12 @@ class PastSessions(Sequence[PastSession], ABC):
 def shown(reply: Reply | None) -> str:
     """What stands in the history for a reply: its text, without what was thought."""
     return reply.text if reply is not None and reply.text.strip() else NO_TEXT
+
+
+def state_updates_of(trace: JSON) -> int | None:
+    """How often a state changed, by what a strategy recorded; None where it keeps none."""
+    found = trace.get("state_updates") if isinstance(trace, Mapping) else None
+    return found if isinstance(found, int) else None
 
 
 class NoPastSessions(PastSessions):
@@ -194,6 +207,10 @@ class Session:
         """Replies so far that did not become an action as they were."""
         self.fallbacks = 0
         """Actions so far that were taken in place of a reply that could not be used."""
+        self.cut = 0
+        """Replies so far that ended because they became too long."""
+        self.tolerated = 0
+        """Replies so far in which something had to be forgiven."""
         self.experience: list[str] = []
         """What learning callbacks want the agent to know; part of every instructions block."""
         self.trace: JSON = None
@@ -238,6 +255,9 @@ class Session:
             self.turns,
             self.malformed,
             self.fallbacks,
+            self.cut,
+            self.tolerated + int(self.evaluation.detail.get("tolerated") or 0),
+            state_updates_of(self.trace),
             self.clock,
         )
 
@@ -265,6 +285,8 @@ class Session:
         if isinstance(reply, str):
             text = well_formed(reply)
             reply = Completion(text) if self.reply is None else self.reply.having(text)
+        if self.reply is None:
+            self.cut += reply.is_cut
         self.reply = reply
 
     def reject(self, error: str) -> None:

@@ -257,6 +257,11 @@ class Completion:
         return is_one_text(self.parts)
 
     @property
+    def is_cut(self) -> bool:
+        """It ended because it became too long."""
+        return self.finish_reason.lower() in ("length", "max_tokens")
+
+    @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
         """The tools that are called, in order."""
         return tuple(part for part in self.parts if isinstance(part, ToolCall))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -14,7 +15,12 @@ from perdure.core.types import Sampling
 from perdure.experiment.callbacks import CallbackPart
 from perdure.experiment.plugins import Plugins
 from perdure.experiment.registry import resolve_path
+from perdure.experiment.rules import rules_of
 from perdure.experiment.scripted_agents import DoNothing, FixedResponse
+from perdure.strategies.reply_example import split_example
+
+_QUOTED = re.compile("`([^`\n]+)`")
+"""An action in the words that say how one is written: the first is the example."""
 
 ENVIRONMENT = "environment"
 """The caller of models that an environment asks."""
@@ -87,9 +93,10 @@ class Parts:
             section.strategy.parameters,
             "agent.strategy",
             {"model": self.plugins.handle("strategy", section.model), **self._strategy_offers(environment)},
-            {"world": self.world},
+            {"world": self.world, "read_action": environment.read_action},
             caller="strategy",
         )
+        rules = rules_of(self._config, strategy)
         support = self.world.state(environment) if self.world.state is not None else None
         return ModelAgent(
             self.plugins.handle("agent", section.model),
@@ -97,27 +104,21 @@ class Parts:
             instructions=environment.instructions,
             sampling=sampling,
             seed=self._config.seed,
-            retries=self._retries(),
+            retries=rules.retries,
             read_action=environment.read_action,
-            no_op=support.no_op if support is not None else None,
+            no_op=support.no_op if support is not None and rules.takes_no_op else None,
         )
-
-    def _retries(self) -> int:
-        """As configured; else none where the strategy or the environment is as published, else two."""
-        section = self._config.agent
-        if section.retries is not None:
-            return section.retries
-        published = (section.strategy.parameters, self._config.environment.parameters)
-        return 0 if any(parameters.get("compat") == "paper" for parameters in published) else 2
 
     def _strategy_offers(self, environment: Environment) -> dict[str, Any]:
         """What the world has for strategies that keep a state or read actions."""
+        form, example = split_example(self.world.reply_form(environment))
         if self.world.state is None:
-            form = self.world.reply_form(environment)
-            return {"action_form": f"written as an action of this form:\n{form}"}
+            return {"action_form": f"written so:\n{form}", "action_example": example}
         support = self.world.state(environment)
+        quoted = _QUOTED.search(support.action_form)
         return {
             "state_schema": support.schema,
             "action_pattern": support.action_pattern,
             "action_form": support.action_form,
+            "action_example": quoted[1] if quoted else example,
         }

@@ -52,6 +52,14 @@ class RunSummary:
     """Replies that did not become an action as they were."""
     fallbacks: int = 0
     """Actions that stood in for such a reply."""
+    turns: int = 0
+    """Replies that were asked for, retries included."""
+    cut: int = 0
+    """Replies that ended because they became too long."""
+    tolerated: int = 0
+    """Replies in which something had to be forgiven."""
+    state_updates: int | None = None
+    """How often the states of strategies changed; None where there is none."""
 
     @property
     def counted(self) -> int:
@@ -78,8 +86,10 @@ def summarise(
     statuses: Counter[str] = Counter()
     outcomes: Counter[str] = Counter()
     ignored: Counter[str] = Counter()
-    sessions = correct = limited = correct_unlimited = interactions = malformed = fallbacks = 0
+    sessions = correct = limited = correct_unlimited = interactions = 0
     reward = 0.0
+    replies: Counter[str] = Counter()
+    state_updates: int | None = None
     for record in records:
         at_limit = record.status is SessionStatus.TASK_LIMIT_REACHED
         sessions += 1
@@ -87,8 +97,10 @@ def summarise(
         limited += at_limit and not record.ignored
         correct_unlimited += record.correct and not at_limit
         interactions += record.interactions
-        malformed += record.malformed
-        fallbacks += record.fallbacks
+        for name in _REPLIES:
+            replies[name] += getattr(record, name)
+        if record.state_updates is not None:
+            state_updates = (state_updates or 0) + record.state_updates
         reward += record.reward
         statuses[str(record.status)] += 1
         outcomes[str(record.outcome)] += 1
@@ -120,9 +132,13 @@ def summarise(
         totals.damaged,
         dict(ignored),
         calls,
-        malformed,
-        fallbacks,
+        **{name: replies[name] for name in _REPLIES},
+        state_updates=state_updates,
     )
+
+
+_REPLIES = ("malformed", "fallbacks", "turns", "cut", "tolerated")
+"""Counts of a session's record that are added up."""
 
 
 class _LedgerTotals:

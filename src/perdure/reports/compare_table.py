@@ -10,7 +10,7 @@ from perdure.experiment.compare import Comparison, Condition, Difference
 from perdure.experiment.costs import run_cost
 from perdure.metrics.statistics import Interval
 from perdure.metrics.success import wilson_interval
-from perdure.reports.replies import REPLY_COLUMNS, reply_cells, reply_facts
+from perdure.reports.replies import ALWAYS, REPLY_COLUMNS, reply_cells, reply_facts
 from perdure.reports.run_tables import cost_cell, fraction
 from perdure.reports.table import Table, make_table
 
@@ -59,7 +59,7 @@ def comparison_table(comparison: Comparison) -> Table:
     rows += [
         [*_row(difference.condition), *_difference_cells(difference)] for difference in comparison.differences
     ]
-    return make_table("Paired comparison", columns, rows, drop_empty=True, always=REPLY_COLUMNS)
+    return make_table("Paired comparison", columns, rows, drop_empty=True, always=ALWAYS)
 
 
 def ungraded_table(comparison: Comparison) -> Table:

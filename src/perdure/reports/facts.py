@@ -7,10 +7,13 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
+from perdure.core.errors import UsageError
 from perdure.core.session import SessionRecord
 from perdure.core.types import JSON, SessionStatus
 from perdure.experiment.config import ModelSection, RunConfig
 from perdure.experiment.costs import run_cost
+from perdure.experiment.registry import load_plugin
+from perdure.experiment.rules import rules_of
 from perdure.experiment.runs import Run
 from perdure.metrics.success import wilson_interval
 from perdure.metrics.summary import RunSummary
@@ -41,6 +44,7 @@ def run_facts(run: Run) -> dict[str, JSON]:
         "agent": config.agent.kind,
         "model": model_label(config),
         "strategy": config.agent.strategy.name if config.agent.kind == "model" else None,
+        "rules": rules_told(run),
         "planned": run.planned,
         "reasons": commonest_reasons(run.records()),
         "finished": not unfinished,
@@ -91,6 +95,18 @@ def summary_facts(summary: RunSummary, cost: float | None = None) -> dict[str, J
         "unaccounted": summary.unaccounted,
         "damaged": summary.damaged,
     }
+
+
+def rules_told(run: Run) -> str | None:
+    """What the agent was allowed; None where nobody was asked or the strategy is not at hand any more."""
+    config = run.own_config()
+    if config.agent.kind != "model":
+        return None
+    try:
+        strategy = load_plugin("strategy", config.agent.strategy.name, base=run.base).target
+    except UsageError:
+        return None
+    return rules_of(config, strategy).told
 
 
 def commonest_reasons(records: Iterable[SessionRecord]) -> dict[str, str]:

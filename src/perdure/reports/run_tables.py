@@ -7,7 +7,7 @@ from textwrap import shorten
 
 from perdure.core.types import JSON
 from perdure.reports.legend import letters
-from perdure.reports.replies import REPLY_COLUMNS, reply_cells
+from perdure.reports.replies import ALWAYS, REPLY_COLUMNS, reply_cells
 from perdure.reports.table import Table, make_table
 
 Facts = Mapping[str, JSON]
@@ -39,7 +39,7 @@ _COLUMNS = {
 def comparison_table(runs: Sequence[Facts]) -> Table:
     """One row a run; a run that is not through says so."""
     rows = [_comparison_row(name, facts) for name, facts in zip(labels(runs), runs, strict=True)]
-    return make_table("Runs", _COLUMNS, rows, drop_empty=True, always=REPLY_COLUMNS)
+    return make_table("Runs", _COLUMNS, rows, drop_empty=True, always=ALWAYS)
 
 
 def statuses_table(runs: Sequence[Facts]) -> Table:
@@ -72,7 +72,7 @@ def result_table(facts: Facts, floors: Mapping[str, Facts]) -> Table:
         if kind != facts["agent"]
     ]
     title = f"{facts['environment']}: {facts['name']}"
-    return make_table(title, columns, rows, drop_empty=True, always=REPLY_COLUMNS)
+    return make_table(title, columns, rows, drop_empty=True, always=ALWAYS)
 
 
 _FLOOR_LABELS = {"oracle": "ceiling: oracle", "do_nothing": "floor: do nothing"}

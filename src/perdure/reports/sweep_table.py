@@ -11,7 +11,7 @@ from perdure.experiment.sweep import RunOutcome
 from perdure.metrics.growth import Fit, cumulative_exponent, slope, step_series
 from perdure.metrics.lifelong import counted
 from perdure.reports.facts import model_label
-from perdure.reports.replies import REPLY_COLUMNS, reply_cells, reply_facts
+from perdure.reports.replies import ALWAYS, REPLY_COLUMNS, reply_cells, reply_facts
 from perdure.reports.table import Table, make_table
 
 Facts = Mapping[str, JSON]
@@ -27,19 +27,20 @@ def sweep_facts(outcomes: Sequence[RunOutcome]) -> list[dict[str, JSON]]:
 
 
 def growth_facts(run: Run) -> dict[str, JSON]:
-    """Score (mean reward, sample SD over sessions), prompts of the agent, tokens of all callers, growth.
+    """Score (mean reward, sample SD over sessions), prompts of the agent and of votes, tokens of all, growth.
 
     `sessions` are those that are not ignored; `ignored` counts the others by reason.
     """
     rewards = [record.reward for record in counted(run.records())]
     summary = run.summary()
     series = [step_series(line) for line in run.reader.ledger()]
-    prompts = [tokens for session in series for tokens in session.prompts]
+    prompts = [tokens for session in series for tokens in (*session.prompts, *session.votes)]
     total = summary.total_tokens
     return {
         "environment": run.config.environment.name,
         "parameters": dict(run.config.environment.parameters),
         "strategy": run.config.agent.strategy.name,
+        "strategy_parameters": dict(run.config.agent.strategy.parameters),
         "model": model_label(run.config),
         "sessions": len(rewards),
         **reply_facts([summary]),
@@ -81,7 +82,7 @@ _COLUMNS = {
 def sweep_table(name: str, facts: Sequence[Facts]) -> Table:
     """One row a run. Tokens are totals over sessions and callers; the exponent is b of total ∝ steps^b."""
     rows = [_row(entry) for entry in facts]
-    return make_table(f"Sweep {name}", _COLUMNS, rows, drop_empty=True, always=REPLY_COLUMNS)
+    return make_table(f"Sweep {name}", _COLUMNS, rows, drop_empty=True, always=ALWAYS)
 
 
 def _row(facts: Facts) -> list[str]:

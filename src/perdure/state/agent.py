@@ -112,6 +112,7 @@ class StateAgent:
             actions=self._tools or TextActions(),
             guards=rules.guards,
             limits=rules.limits,
+            reasoning=rules.constrained,
         )
         described = self._tools.describe() if self._tools is not None else ""
         self._instructions = "\n\n".join(part for part in (instructions, described) if part)
@@ -232,7 +233,7 @@ class StateAgent:
             if not isinstance(proposal, Failure):
                 return proposal.action, tuple(failures)
             failures.append(proposal)
-            correcting = correction(reply, proposal.message)
+            correcting = correction(reply, proposal.message, self._runtime.answer_form)
         return None, tuple(failures)
 
     def _ask(self, observation: str, correcting: str) -> str:

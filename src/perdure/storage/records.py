@@ -15,7 +15,7 @@ from perdure.core.outcome_json import decode_outcome, encode_outcome
 from perdure.core.parts import decode_parts
 from perdure.core.recording import FinishedTask
 from perdure.core.request_digest import request_options
-from perdure.core.session import Interaction, PastSession, SessionRecord
+from perdure.core.session import Interaction, PastSession, SessionRecord, state_updates_of
 from perdure.core.types import JSON, Draw, EvaluationOutcome, Message, Observation, Role, SessionStatus
 from perdure.storage.call_lines import shared_prefix
 from perdure.storage.ledger import LedgerRow
@@ -60,6 +60,8 @@ def encode_session(task: FinishedTask, put: Put) -> dict[str, JSON]:
         "turns": result.turns,
         "malformed": result.malformed,
         "fallbacks": result.fallbacks,
+        "cut": result.cut,
+        "tolerated": result.tolerated,
         "notes": [[after, put(text, None)] for after, text in session.notes],
         "goal": put(session.goal, None),
         "experience": [put(text, None) for text in session.experience],
@@ -88,6 +90,8 @@ _SESSION: Mapping[str, _Kind] = {
     "turns": int,
     "malformed": int,
     "fallbacks": int,
+    "cut": int,
+    "tolerated": int,
     "notes": list,
     "goal": str,
     "experience": list,
@@ -134,6 +138,9 @@ def decode_slim(record: Mapping[str, JSON]) -> SessionRecord:
         turns=record["turns"],
         malformed=record["malformed"],
         fallbacks=record["fallbacks"],
+        cut=record["cut"],
+        tolerated=record["tolerated"],
+        state_updates=state_updates_of(record["trace"]),
     )
 
 

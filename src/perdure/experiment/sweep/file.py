@@ -46,6 +46,8 @@ class SweepConfig(BaseModel):
     grid: dict[str, JSON] = {}
     """Dotted key → list of values: every combination is run."""
     cases: list[Case] = []
+    match: str = "structured_state"
+    """The arm whose mean prompt is the budget of arms with `budget_tokens = "match"`."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,7 @@ class Sweep:
     out: Path
     base: Path
     runs: tuple[SweepRun, ...]
+    match: str = ""
 
 
 def load_sweep(path: Path, *, out: Path | None = None) -> Sweep:
@@ -89,7 +92,7 @@ def load_sweep(path: Path, *, out: Path | None = None) -> Sweep:
         if run.folder in runs:
             raise ConfigError(f"{path}: the run {name!r} is there twice")
         runs[run.folder] = run
-    return Sweep(config.name, folder, base_folder, tuple(runs.values()))
+    return Sweep(config.name, folder, base_folder, tuple(runs.values()), config.match)
 
 
 def _read(path: Path) -> SweepConfig:
@@ -152,10 +155,11 @@ def _labels(runs: Sequence[Sequence[Change]]) -> list[str]:
     ]
     lasts = [key.rpartition(".")[2] for key in varying]
     names = {key: last if lasts.count(last) == 1 else key for key, last in zip(varying, lasts, strict=True)}
-    return [", ".join(_told(names[key], value) for key, value in changes if key in names) for changes in runs]
+    return [", ".join(told(names[key], value) for key, value in changes if key in names) for changes in runs]
 
 
-def _told(key: str, value: JSON) -> str:
+def told(key: str, value: JSON) -> str:
+    """A change as a label says it: `horizon=20`, and a plug-in by its name and parameters."""
     if isinstance(value, Mapping) and "name" in value:
         others = " ".join(f"{inner}={value[inner]}" for inner in value if inner != "name")
         return f"{value['name']} {others}".strip()
