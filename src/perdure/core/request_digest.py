@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from hashlib import blake2b
-from json import dumps
+from json import JSONEncoder
 
 from perdure.core.types import Draw, Request
+
+_CANONICAL = JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 
 def request_options(request: Request) -> str:
     """Everything of a request but its messages and its draw, as canonical JSON."""
-    return dumps(
+    return _CANONICAL(
         {
             "schema": request.schema,
             "tools": list(request.tools) if request.tools is not None else None,
             "logprobs": request.logprobs,
             "sampling": vars(request.sampling),
-        },
-        sort_keys=True,
-        separators=(",", ":"),
+        }
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from json import dumps, loads
 from typing import TypeAlias, get_args
@@ -248,7 +248,7 @@ def _encode_calls(calls: Iterable[Call], put: Put) -> Iterator[dict[str, JSON]]:
     """Each prompt as what it shares with the same caller's previous one, and what is new: O(T) in all."""
     previous: dict[str, tuple[Message, ...]] = {}
     for call in calls:
-        messages = call.request.messages
+        messages, draw = call.request.messages, call.request.draw
         same = shared_prefix(previous.get(call.caller, ()), messages)
         previous[call.caller] = messages
         outcome = encode_outcome(call.outcome)
@@ -264,6 +264,6 @@ def _encode_calls(calls: Iterable[Call], put: Put) -> Iterator[dict[str, JSON]]:
             "same": same,
             "new": _encode_messages(messages[same:], put),
             "options": put(request_options(call.request), None),
-            "draw": list(astuple(call.request.draw)),
+            "draw": [draw.repeat, draw.turn, draw.draw],
             "outcome": outcome,
         }
