@@ -136,7 +136,7 @@ def __getattr__(name: str) -> Any:
     """A public name, imported now and kept."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    value = globals()[name] = vars(import_module(_HOMES[name]))[name]
     return value
 
 
