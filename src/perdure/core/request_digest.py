@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from json import dumps
+from json import JSONEncoder
 
 from perdure.core.types import Draw, Request, Sampling, text_digest
+
+_CANONICAL = JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 
 def request_options(request: Request) -> str:
@@ -21,15 +23,13 @@ def _plain_options(logprobs: int, sampling: Sampling) -> str:
 
 
 def _options(request: Request) -> str:
-    return dumps(
+    return _CANONICAL(
         {
             "schema": request.schema,
             "tools": list(request.tools) if request.tools is not None else None,
             "logprobs": request.logprobs,
             "sampling": vars(request.sampling),
-        },
-        sort_keys=True,
-        separators=(",", ":"),
+        }
     )
 
 

@@ -16,9 +16,9 @@ from perdure.experiment.registry import load_plugin
 from perdure.experiment.rules import rules_of
 from perdure.experiment.runs import Run
 from perdure.metrics.success import wilson_interval
-from perdure.metrics.summary import RunSummary
+from perdure.metrics.summary import RunSummary, summarise
 from perdure.reports.floors import read_floors
-from perdure.reports.patches import patch_facts
+from perdure.reports.patches import has_patches, patch_facts
 from perdure.reports.replies import reply_facts
 
 _FAILURES = frozenset(
@@ -37,6 +37,13 @@ def run_facts(run: Run) -> dict[str, JSON]:
     """One run: who acted, how it went, what it took, how the environment's own agents do."""
     config = run.config
     unfinished = len(run.sessions) < run.planned
+    records, patched = [], []
+    for place, (record, trace) in enumerate(run.reader.results()):  # a long run's are read once
+        records.append(record)
+        if has_patches(trace):
+            patched.append(place)
+    open_tasks = (task.ledger_line() for task in run.reader.open_tasks())
+    summary = summarise(records, run.reader.ledger(), open_tasks)
     return {
         "folder": str(run.folder),
         "name": config.name,
@@ -46,11 +53,11 @@ def run_facts(run: Run) -> dict[str, JSON]:
         "strategy": config.agent.strategy.name if config.agent.kind == "model" else None,
         "rules": rules_told(run),
         "planned": run.planned,
-        "reasons": commonest_reasons(run.records()),
+        "reasons": commonest_reasons(records),
         "finished": not unfinished,
-        **summary_facts(run.summary(), run_cost(config, run.reader.charged())),
+        **summary_facts(summary, run_cost(config, run.reader.charged())),
         "damaged_end": run.reader.committed.damaged_end,
-        "patches": patch_facts(run),
+        "patches": patch_facts(run, patched),
         "floors": read_floors(run.folder),
         # Metrics of an earlier, shorter schedule would describe other sessions.
         "metrics": {} if unfinished else dict(run.metrics),

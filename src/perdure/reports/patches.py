@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -32,19 +32,20 @@ class Truth:
     environment: Environment
 
 
-def patch_facts(run: Run) -> dict[str, JSON] | None:
+def patch_facts(run: Run, places: Collection[int]) -> dict[str, JSON] | None:
     """Committed patches, failed replies by the class of their first cause; None without patches.
 
+    `places` are those of the sessions whose traces hold patches (`has_patches`).
     Where the environment knows the true state Σ*, also `fidelity` (F1 of the state against Σ*, mean over
     steps) and `lost`: fields that a committed patch lost or spoiled, the overwrite class judged by the truth.
     """
     counts: Counter[str] = Counter()
     failures = dict.fromkeys((str(kind) for kind in FailureClass), 0)
     fidelities: list[float] = []
-    if not any(_has_patches(past) for past in run.sessions):
+    if not places:
         return None
     with _truth(run) as known:
-        for past in filter(_has_patches, run.sessions):
+        for past in map(run.sessions.__getitem__, places):
             counts["committed"] += len(past.trace["patches"])
             for kind, count in past.trace["counts"].items():
                 failures[kind] += count
@@ -62,8 +63,9 @@ def patch_facts(run: Run) -> dict[str, JSON] | None:
     return facts
 
 
-def _has_patches(past: PastSession) -> bool:
-    return isinstance(past.trace, Mapping) and "patches" in past.trace
+def has_patches(trace: JSON) -> bool:
+    """Whether a session's trace is one of a structured state."""
+    return isinstance(trace, Mapping) and "patches" in trace
 
 
 def patches_table(runs: Sequence[Facts], names: Sequence[str]) -> Table | None:

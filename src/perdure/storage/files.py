@@ -21,6 +21,7 @@ from perdure.core.types import JSON
 from perdure.storage.file_lock import acquire
 
 _CHUNK = 1 << 20
+_COMPACT = json.JSONEncoder(separators=(",", ":")).encode
 _SEAL = re.compile(rb',\s*"crc":\s?"([0-9a-f]{16})"\s*\}\n?\Z')
 _SEAL_ROOM = 64
 """Bytes at the end of a text in which its seal stands."""

@@ -248,7 +248,7 @@ def _encode_calls(calls: Iterable[Call], put: Put) -> Iterator[dict[str, JSON]]:
     """Each prompt as what it shares with the same caller's previous one, and what is new: O(T) in all."""
     previous: dict[str, tuple[Message, ...]] = {}
     for call in calls:
-        messages = call.request.messages
+        messages, draw = call.request.messages, call.request.draw
         same = shared_prefix(previous.get(call.caller, ()), messages)
         previous[call.caller] = messages
         outcome, draw = encode_outcome(call.outcome), call.request.draw

@@ -24,7 +24,7 @@ from perdure.environments.operating_system.allowed_commands import allowed_set, 
 from perdure.environments.operating_system.machines import (
     SandboxName,
     ShellName,
-    known_commands,
+    commands_of_root,
     machine_maker,
     resolve_root,
 )
@@ -86,6 +86,7 @@ class OperatingSystemEnvironment(Environment):
         loaded = load_tasks(Path(tasks) if tasks is not None else None)
         invalid = on_invalid_action or ("end" if as_paper else "observe")
         self._tasks = loaded.tasks
+        self._sandbox: SandboxName = sandbox
         self._root = resolve_root(sandbox, root)
         self._make_machine = machine_maker(sandbox, self._root, shell)
         self._known_commands: frozenset[str] | None = None
@@ -190,9 +191,9 @@ class OperatingSystemEnvironment(Environment):
         self._drop_machine()
 
     def _missing_commands(self, task: OsTask) -> list[str]:
-        """Programs that the task's scripts call and the root does not have; the root is asked once."""
+        """Programs that the task's scripts call and the root does not have, which is asked once."""
         if self._known_commands is None:
-            self._known_commands = known_commands(self._make_machine)
+            self._known_commands = commands_of_root(self._sandbox, self._root)
         return sorted(needed_commands(task) - self._known_commands) if self._known_commands else []
 
     def _set_up(self, task: OsTask, machine: Sandbox) -> str:

@@ -7,10 +7,12 @@ import os
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
+from threading import Lock
 from typing import Any, Literal, TypeAlias, get_args
 
 from perdure.environments.choices import choose
 from perdure.sandboxes.root_choice import AUTO, choose_root
+from perdure.sandboxes.root_fs import root_folder
 from perdure.sandboxes.sandbox import Sandbox
 
 SandboxName: TypeAlias = Literal["bubblewrap", "docker", "podman"]
@@ -93,6 +95,25 @@ def surroundings(*, sandbox: SandboxName = "bubblewrap", root: str = AUTO) -> Ma
         machine.close()
     system, _, programs = result.output.decode("utf-8", "replace").strip().partition("\n")
     return {"root": name, "system": system, "programs": programs.replace(" ", "-")}
+
+
+_asking = Lock()
+_known: dict[Path, frozenset[str]] = {}
+
+
+def commands_of_root(sandbox: SandboxName, root: str) -> frozenset[str]:
+    """`known_commands` of a root, asked once a process: the lanes of a run share the answer.
+
+    An engine's image may get another content under its name: it is asked each time.
+    """
+    make_machine = machine_maker(sandbox, root, "fresh")
+    if sandbox != "bubblewrap":
+        return known_commands(make_machine)
+    with _asking:
+        place = root_folder(root)
+        if place not in _known:
+            _known[place] = known_commands(make_machine)
+        return _known[place]
 
 
 def known_commands(make_machine: Callable[[], Sandbox]) -> frozenset[str]:
