@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from perdure.experiment.experiment import Experiment
 
 
+_TASKS = r"Only these tasks: `0,7,12`; a comma in an id is written `\,`."
+
+
 def run(
     config: Annotated[Path, typer.Argument(help="The experiment, a TOML file.", show_default=False)],
     sets: Annotated[
@@ -25,10 +28,7 @@ def run(
         ),
     ] = [],  # noqa: B006 - typer reads the default, nobody changes it
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N tasks.")] = None,
-    tasks: Annotated[
-        str | None,
-        typer.Option(metavar="IDS", help=r"Only these tasks: `0,7,12`; a comma in an id is written `\,`."),
-    ] = None,
+    tasks: Annotated[str | None, typer.Option(metavar="IDS", help=_TASKS)] = None,
     repeat: Annotated[int | None, typer.Option(min=1, help="Play the whole schedule N times.")] = None,
     out: Annotated[Path | None, typer.Option(help="Run folder [default: runs/NAME-HASH].")] = None,
     max_parallel: Annotated[
