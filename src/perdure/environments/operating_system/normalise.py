@@ -39,7 +39,8 @@ _MACHINE = (
     (r"^(%Cpu\(s\)|[KMG]iB (?:Mem|Swap)) *:.*$", r"\1: <machine>"),
     (rf"^(\S+) +(?:\w+ +)?{_SIZE} +{_SIZE} +{_SIZE} +\d{{1,3}}% +(/\S*)$", r"\1 <machine> \2"),
     (
-        r"^( *(?:nr|numa|pg|pswp|thp|compact|workingset|slabs|kswapd|zone|swap|unevictable|allocstall)\w*) +\d+$",
+        r"^( *(?:nr|numa|pg|pswp|thp|compact|workingset|slabs|kswapd|zone|swap|unevictable|allocstall)\w*)"
+        r" +\d+$",
         r"\1 <machine>",
     ),
     (r"^(Node \d+, zone +\w+)(?: +\d+){8,16} *$", r"\1 <machine>"),
