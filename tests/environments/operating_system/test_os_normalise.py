@@ -164,5 +164,5 @@ def test_a_second_time_changes_nothing(text: str) -> None:
         *("MemFree: 1 ", "1 2 3 ", "overlay 1 ", "up 3 days, ", "load average: "),
     ],
 )
-def test_a_megabyte_is_read_in_linear_time(unit: str) -> None:
-    normalise(unit * (1_000_000 // len(unit)))
+def test_a_long_line_is_read_in_linear_time(unit: str) -> None:
+    normalise(unit * (300_000 // len(unit)))
