@@ -127,6 +127,7 @@ class ExecutionSection(_Section):
 
 
 WALL = "wall"
+_AN_INSTANT = "2026-01-01T12:00:00Z"
 
 
 class RunConfig(_Section):
@@ -135,7 +136,7 @@ class RunConfig(_Section):
     name: str = Field(default="run", pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
     seed: int = 0
     clock: str = EPOCH.isoformat()
-    """What worlds give as the present: date, time and offset, as ISO 8601 writes them; or `wall`, the instant
+    """What worlds give as the present: date, time and offset, as ISO 8601 writes them; or `wall`, the second
     at which each task was first begun."""
     environment: PluginSection
     agent: AgentSection = AgentSection()
@@ -157,9 +158,14 @@ class RunConfig(_Section):
     def _one_spelling(cls, text: str) -> str:
         if text == WALL:
             return text
-        instant = datetime.fromisoformat(text)
+        try:
+            instant = datetime.fromisoformat(text)
+        except ValueError:
+            raise ValueError(f"expected an instant such as {_AN_INSTANT}, or {WALL!r}") from None
         if instant.tzinfo is None:
-            raise ValueError("expected an offset from UTC too, such as 2026-01-01T12:00:00Z")
+            raise ValueError(f"expected an offset from UTC too, such as {_AN_INSTANT}")
+        if instant.microsecond:
+            raise ValueError(f"expected whole seconds, such as {_AN_INSTANT}")
         return instant.astimezone(UTC).isoformat()
 
     @property

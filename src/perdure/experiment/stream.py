@@ -32,7 +32,7 @@ class Stream:
     `lanes` above 1 play side by side: then no callback may keep a state over sessions, unless `blocks` freeze
     it. `frozen`: every session meets the history factory as it is at first, and leaves nothing of it.
     Without callbacks that reach over sessions (`reaches`) quick tasks are committed a few at a time.
-    `wall_clock`: a trial's present is the instant of its very first start, as its log keeps it.
+    `wall_clock`: a trial's present is the second of its very first start, as its log keeps it.
     """
 
     def __init__(
@@ -209,7 +209,7 @@ class Stream:
         trial = self._schedule[index]
         if not self._wall_clock:
             return trial
-        return replace(trial, clock=datetime.fromtimestamp(log.times.started, UTC))
+        return replace(trial, clock=datetime.fromtimestamp(int(log.times.started), UTC))
 
     def _log(self, index: int) -> CallLog:
         return self._store.log(

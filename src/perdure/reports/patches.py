@@ -112,7 +112,7 @@ def _truth(run: Run) -> Iterator[Truth | None]:
 def _against_truth(past: PastSession, truth: Truth) -> tuple[int, list[float]]:
     journal = PatchJournal.from_trace(past.trace)
     actions = [interaction.action for interaction in past.interactions]
-    trial = Trial(past.record.task_id, past.record.repeat)
+    trial = Trial(past.record.task_id, past.record.repeat, past.record.clock)
     committed = {entry.step: entry for entry in journal.entries if entry.committed}
     lost, values, before = 0, [], journal.initial
     true_states = truth.readers.true_states(truth.environment, trial, actions)
