@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import fields
 from pathlib import Path
 
-from perdure.core.agent import ModelAgent
+from perdure.core.agent import Agent, ContextView, ModelAgent
 from perdure.core.callback import (
     CallbackContext,
     SessionController,
 )
+from perdure.core.environment import Opening
 from perdure.core.session import PastSessions, Session
-from perdure.core.types import EvaluationOutcome, Message, SessionStatus, Trial
+from perdure.core.types import EvaluationOutcome, Message, Observation, SessionStatus, Trial
 from perdure.environments.counter import CounterEnvironment
 from tests.core.playing import DONE, play
 from tests.core.spy import HANDLERS, Spy, counted, events
@@ -62,6 +63,30 @@ def test_the_events_of_one_task_in_order(tmp_path: Path) -> None:
         "on_environment_complete",
         "on_state_save",
     ]
+
+
+class Listening(Agent):
+    """Says in which order it and the callbacks hear of an answer; the second ends the task."""
+
+    def __init__(self, log: list[tuple[str, str]]) -> None:
+        self._log = log
+
+    def start(self, trial: Trial, opening: Opening) -> None:
+        self._left = ["Action: read", DONE]
+
+    def infer(self, view: ContextView) -> str:
+        return self._left.pop(0)
+
+    def observe(self, observation: Observation) -> None:
+        self._log.append(("agent", "observe"))
+
+
+def test_callbacks_hear_an_answer_before_the_agent_does(tmp_path: Path) -> None:
+    """What a callback writes into the session is there when a strategy commits or summarises."""
+    log: list[tuple[str, str]] = []
+    play(tmp_path, callbacks=[Spy(log)], tasks=1, agent=lambda model: Listening(log))
+    heard = [event for event in events(log) if event in ("on_environment_interact", "observe")]
+    assert heard == ["on_environment_interact", "observe"] * 2
 
 
 def test_callbacks_run_in_the_order_given(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import perdure
 from perdure.core.errors import EnvironmentUnavailable, ModelUnavailable, RunFolderError
-from perdure.core.types import SessionStatus
+from perdure.core.types import EvaluationOutcome, SessionStatus
 from perdure.experiment.config import load_config
 from perdure.experiment.experiment import Experiment
 from perdure.storage.ledger import LedgerRow, rows_of
@@ -131,6 +131,20 @@ def test_a_model_error_inside_an_environment_is_a_failed_task_and_poisons_no_res
     assert [row.caller for row in charged(run)] == ["agent", "environment"]
     assert asked(run) == calls == 2
     assert [record.status for record in bench.run().records()] == [record.status] * 3
+
+
+@pytest.mark.parametrize("interactions", [9, 1])
+def test_a_model_error_while_grading_is_a_failed_task_however_it_ended(
+    bench: Bench, interactions: int
+) -> None:
+    bench.knobs(ungradable=True)
+    run = bench.run("execution.limit=1", f"limits.max_interactions={interactions}")
+    (record,) = run.records()
+    assert (record.status, record.finish_reason, record.outcome) == (
+        SessionStatus.TASK_ENVIRONMENT_ERROR,
+        "the judge hung up",
+        EvaluationOutcome.UNKNOWN,
+    )
 
 
 def fragile(bench: Bench, reply: str) -> Path:

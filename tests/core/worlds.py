@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from perdure.core.environment import Environment, Opening
-from perdure.core.errors import EnvironmentUnavailable
+from perdure.core.errors import EnvironmentUnavailable, ModelError
 from perdure.core.history import HistoryFactory
 from perdure.core.parameters import Operational
 from perdure.core.session import SessionRecord
@@ -21,7 +21,8 @@ class Breakable(Environment):
     """Answers every action with its number; `win` makes the task correct, `end` ends it.
 
     Knobs: `broken` (tasks whose set-up fails), `lost_at` (number of the action at which the world dies),
-    `prefix` (what every answer starts with), `ends_at` (number of the action that ends the task).
+    `prefix` (what every answer starts with), `ends_at` (number of the action that ends the task),
+    `ungradable` (the model that grades cannot be had).
     """
 
     name = "breakable"
@@ -62,6 +63,8 @@ class Breakable(Environment):
         return text.strip() or None
 
     def complete(self) -> Evaluation:
+        if self._knobs().get("ungradable"):
+            raise ModelError("the judge hung up")
         outcome = EvaluationOutcome.CORRECT if self._won else EvaluationOutcome.INCORRECT
         return Evaluation(outcome, float(self._won), {"actions": self._count})
 

@@ -84,6 +84,14 @@ class Near(Counting):
     def snapshot_state(self):
         return None
 
+class Secretive(Counting):
+    name = ""
+    reach = "session"
+
+class Peeping(Counting):
+    name = ""
+    reach = "watch"
+
 class Asking(Callback):
     def __init__(self, *, model: "ModelHandle"):
         self.model = model
@@ -102,6 +110,16 @@ def base(tmp_path: Path) -> dict[str, Any]:
 
 def entry(tmp_path: Path, name: str, **parameters: Any) -> dict[str, Any]:
     return {"name": f"{tmp_path}/mine.py:{name}", **parameters}
+
+
+@pytest.mark.parametrize(("name", "reach"), [("Secretive", "session"), ("Peeping", "watch")])
+def test_who_declares_no_memory_keeps_none(
+    base: dict[str, Any], tmp_path: Path, name: str, reach: str
+) -> None:
+    declared = f"{name.lower()!r}: on_state_save returned a state; its reach is {reach!r}"
+    with pytest.raises(ConfigError, match=declared):
+        perdure.run({**base, "callbacks": [entry(tmp_path, name, word="x")]}, out=tmp_path / "run")
+    assert not (tmp_path / "run" / "sessions.jsonl").read_bytes()
 
 
 def test_several_callbacks_of_one_class_have_labels(base: dict[str, Any], tmp_path: Path) -> None:

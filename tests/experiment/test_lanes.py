@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import threading
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import perdure
+from perdure.core.callback import CallbackList
+from perdure.core.controller import Limits
 from perdure.core.errors import ConfigError, ModelUnavailable
+from perdure.core.types import Observation, Trial
+from perdure.environments.counter import CounterEnvironment
 from perdure.experiment.config import load_config
 from perdure.experiment.experiment import Experiment
+from perdure.experiment.lane import Lane
+from perdure.experiment.lanes import LaneStopped
+from perdure.experiment.scripted_agents import DoNothing
+from perdure.models.scripted import ScriptedModel
+from perdure.storage.run_store import RunStore
+from tests.core.playing import pool_of
 from tests.experiment import lane_parts
+from tests.sandboxes.availability import need_bubblewrap
 
 WORLDS: dict[str, dict[str, Any]] = {
     "counter": {"tasks": 30},
@@ -20,6 +32,7 @@ WORLDS: dict[str, dict[str, Any]] = {
     "knowledge_graph": {},
     "warehouse": {"horizon": 20},
     "repository": {"horizon": 20},
+    "operating_system": {"root": "host"},
 }
 SAME = ("sessions.jsonl", "metrics.json", "blobs/texts.jsonl")
 
@@ -32,10 +45,12 @@ def content(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("name", WORLDS)
 def test_sixteen_lanes_write_what_one_writes(tmp_path: Path, name: str) -> None:
+    if name == "operating_system":
+        need_bubblewrap()
     config: dict[str, Any] = {
         "environment": {"name": name, **WORLDS[name]},
         "agent": {"kind": "oracle"},
-        "execution": {"limit": 30, "snapshot_every": 7, "fsync": False},
+        "execution": {"limit": 30 if name != "operating_system" else 6, "snapshot_every": 7, "fsync": False},
     }
     folders = []
     for lanes in (1, 16):
@@ -157,3 +172,34 @@ def test_the_failure_of_the_smallest_place_is_told_and_what_was_before_it_is_kep
         play(tmp_path, config, "run")
     assert len((tmp_path / "run" / "sessions.jsonl").read_bytes().splitlines()) == 9
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("lane-")]
+
+
+def test_a_lane_that_is_to_stop_carries_out_nothing_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also one that asks no model: what it would do is owed again."""
+    environment = CounterEnvironment(tasks=1)
+    acted: list[str] = []
+    carry_out = environment.interact
+
+    def interact(action: str) -> Observation:
+        acted.append(action)
+        return carry_out(action)
+
+    def check() -> None:
+        if len(acted) == 2:
+            raise LaneStopped("the run is stopping")
+
+    with closing(RunStore(tmp_path)) as store:
+        monkeypatch.setattr(environment, "interact", interact)
+        lane = Lane(
+            environment=environment,
+            agent=DoNothing("read"),
+            callbacks=CallbackList(),
+            limits=Limits(max_interactions=8, max_turns=9),
+            pool=pool_of(ScriptedModel([])),
+        )
+        (task,) = environment.task_ids()
+        with pytest.raises(LaneStopped), closing(store.log(0, Trial(task), check=check)) as log:
+            lane.play(0, Trial(task), log, store.past)
+    assert acted == ["read"] * 2

@@ -19,6 +19,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+from perdure.core.types import SessionStatus
 from perdure.environments import counter
 from perdure.environments.counter import CounterEnvironment
 
@@ -49,7 +50,9 @@ class World(CounterEnvironment):
 
     def interact(self, action):
         observation = super().interact(action)
-        changed = settings().get("interact", {})
+        changed = dict(settings().get("interact", {}))
+        if "status" in changed:
+            changed["status"] = SessionStatus(changed["status"])
         stamp = settings().get("stamp", "") if observation.text else ""
         return replace(observation, text=observation.text + stamp, **changed)
 

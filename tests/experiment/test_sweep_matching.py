@@ -39,7 +39,7 @@ def swept(folder: Path, match: str = "", more: str = "", **options: Any) -> list
 
 def mean_prompt(outcome: RunOutcome) -> float:
     lines = perdure.load(outcome.run.folder).reader.ledger()
-    return mean(call[5] for line in lines for call in line["calls"] if call[1] == "agent")
+    return float(mean(call[5] for line in lines for call in line["calls"] if call[1] == "agent"))
 
 
 def budget_of(outcome: RunOutcome) -> int:

@@ -99,6 +99,34 @@ def test_a_commit_that_fails_leaves_nothing(
         assert store.past[1].goal == "a goal of its own"
 
 
+@pytest.mark.parametrize("failing", ["blobs/texts.jsonl", "ledger.jsonl"])
+def test_a_commit_that_failed_leaves_nothing_to_the_next_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: str
+) -> None:
+    with opened(tmp_path) as store:
+        session = Session("given up", index=0)
+        session.start("a goal of its own", InteractionHistory([Message("user", "hello")]))
+        session.finish(SessionStatus.COMPLETED)
+        session.conclude()
+        write_at = files.write_at
+
+        def full(descriptor: int, data: bytes, offset: int) -> int:
+            if os.path.samestat(os.fstat(descriptor), (tmp_path / failing).stat()):
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return write_at(descriptor, data, offset)
+
+        monkeypatch.setattr(files, "write_at", full)
+        with pytest.raises(StorageError):
+            store.commit([finished_task(store, session)])
+        monkeypatch.undo()
+        store.commit([finished_task(store, ended("another"))])
+        assert "a goal of its own" not in (tmp_path / "blobs" / "texts.jsonl").read_text()
+        assert (store.past.line(0)["task"], store.past.line(0)["blobs"]) == (
+            "another",
+            (tmp_path / "blobs" / "texts.jsonl").stat().st_size,
+        )
+
+
 def test_texts_beyond_the_last_commit_are_cut_and_missing_ones_told(tmp_path: Path) -> None:
     finished(tmp_path)
     path = tmp_path / "blobs" / "texts.jsonl"

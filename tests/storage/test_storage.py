@@ -6,8 +6,11 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
+from threading import Barrier
 
 import pytest
 from hypothesis import given
@@ -271,3 +274,43 @@ def test_a_folder_that_may_not_be_written(tmp_path: Path) -> None:
     finally:
         (there / "run").chmod(0o755)
         shutil.rmtree(there)
+
+
+def test_the_first_sync_makes_a_new_files_name_durable_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[Path] = []
+    monkeypatch.setattr(files, "sync_folder", synced.append)
+    with closing(AppendLog(tmp_path / "own.jsonl")) as log:
+        log.append("one")
+        assert synced == []
+        log.append("two", sync=True)
+        log.append("three", sync=True)
+        assert synced == [tmp_path]
+    with closing(AppendLog(tmp_path / "named.jsonl", named=True)) as log:
+        log.append("one", sync=True)
+    assert synced == [tmp_path], "whoever opened it sees to its name"
+
+
+def test_threads_that_share_a_reader_find_every_text(tmp_path: Path) -> None:
+    """Without a lock two of them index at once, and what they miscount is lost for as long as it lives."""
+    texts = [f"text {number}" * 3 for number in range(3000)]
+    writer = BlobWriter(tmp_path)
+    digests = [writer.put(text) for text in texts]
+    writer.flush()
+    writer.close()
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(10):
+            reader, together = BlobReader(tmp_path), Barrier(8)
+
+            def ask(number: int, reader: BlobReader = reader, together: Barrier = together) -> list[str]:
+                together.wait()
+                return [reader.get(digest) for digest in digests[number::300]]
+
+            with ThreadPoolExecutor(8) as threads:
+                found = list(threads.map(ask, range(8)))
+            assert found == [texts[number::300] for number in range(8)]
+    finally:
+        sys.setswitchinterval(interval)

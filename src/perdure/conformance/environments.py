@@ -19,6 +19,7 @@ from perdure.conformance.hostile import HOSTILE_REPLIES, inside_action
 from perdure.conformance.result import NOT_APPLICABLE, CheckResult
 from perdure.conformance.side_by_side import instances_do_not_disturb_each_other
 from perdure.core.environment import Environment
+from perdure.core.handed_over import evaluation_problem
 from perdure.core.reply_cleaning import clean_reply
 from perdure.core.session import SessionRecord, check_alternation
 from perdure.core.types import EvaluationOutcome, Observation, SessionStatus, Trial
@@ -222,7 +223,7 @@ def evaluations_are_valid(subject: Subject) -> str:
                 subject.environment.interact(action)
             evaluation = subject.environment.complete()
             require(evaluation.outcome is not EvaluationOutcome.UNSET, f"task {task!r}: no outcome")
-            problem = evaluation.problem()
+            problem = evaluation_problem(evaluation)
             require(problem is None, f"task {task!r}: {problem}")
     return ""
 

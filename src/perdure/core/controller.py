@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from perdure.core.agent import Agent, ContextView
 from perdure.core.callback import CallbackContext, CallbackList, SessionController, Step
-from perdure.core.environment import Environment
+from perdure.core.environment import Environment, Opening, opening_problem
 from perdure.core.errors import ContractBroken, ModelError
+from perdure.core.handed_over import observation_problem
 from perdure.core.plain_json import beyond_json
 from perdure.core.recording import FinishedTask, TaskLog
 from perdure.core.session import PastSessions, Session, SessionStatus
@@ -129,7 +130,7 @@ class Controller:
     def _reset(self, session: Session) -> bool:
         """Open the task; False when its own set-up failed, of which the agent hears nothing."""
         try:
-            opening = self._log.open(self._environment.reset(session.trial))
+            opening = self._log.open(opening_of(self._environment, session.trial))
         except ModelError as error:
             session.finish(SessionStatus.TASK_ENVIRONMENT_ERROR, str(error))
             return False
@@ -177,10 +178,24 @@ class Controller:
         return True
 
 
+def opening_of(environment: Environment, trial: Trial) -> Opening:
+    """How a task opens. Raises ContractBroken for what is no opening, and what `reset` raises."""
+    opening = environment.reset(trial)
+    if (problem := opening_problem(opening)) is not None:
+        raise ContractBroken(f"the environment opened task {trial.task_id!r} with {problem}")
+    return opening
+
+
 def answer_of(environment: Environment, action: str) -> Observation:
-    """The environment's answer. Where a model that it asks itself fails, the task has failed."""
+    """The environment's answer. Where a model that it asks itself fails, the task has failed.
+
+    Raises ContractBroken for what is no observation.
+    """
     try:
-        return environment.interact(action)
+        observation = environment.interact(action)
     except ModelError as error:
         status = SessionStatus.TASK_ENVIRONMENT_ERROR
         return Observation("", accepted=False, done=True, status=status, reason=str(error))
+    if (problem := observation_problem(observation)) is not None:
+        raise ContractBroken(f"the environment answered an action with {problem}")
+    return observation

@@ -5,10 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
+from perdure.core.handed_over import observation_problem
 from perdure.core.history import HistoryFactory, InteractionHistory
+from perdure.core.plain_json import short_repr
 from perdure.core.session import SessionRecord
-from perdure.core.types import Evaluation, Observation, Trial
+from perdure.core.types import Evaluation, Message, Observation, Trial
 
 __all__ = ["Environment", "Evaluation", "Observation", "Opening"]
 
@@ -24,6 +27,18 @@ class Opening:
     goal: str
     observation: Observation
     history: InteractionHistory
+
+
+def opening_problem(given: object) -> str | None:
+    """What makes it no opening, in a few words, or None."""
+    if not isinstance(given, Opening):
+        return f"{short_repr(given)} in place of an Opening"
+    goal, history = cast(object, given.goal), cast(object, given.history)
+    if not isinstance(goal, str):
+        return f"the goal {short_repr(goal)}; it is a text"
+    if not isinstance(history, InteractionHistory) or not all(isinstance(m, Message) for m in history):
+        return f"the history {short_repr(history)}; it is an InteractionHistory"
+    return observation_problem(given.observation)
 
 
 class Environment(ABC):

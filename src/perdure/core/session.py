@@ -21,6 +21,7 @@ from datetime import datetime
 from typing import overload
 
 from perdure.core.errors import ContractBroken, IllegalTransition
+from perdure.core.handed_over import evaluation_problem
 from perdure.core.types import (
     EPOCH,
     JSON,
@@ -334,10 +335,10 @@ class Session:
             raise IllegalTransition(f"session {self.task_id!r} is {self.status}, it cannot be graded yet")
         if self.evaluation.outcome is not EvaluationOutcome.UNSET:
             raise IllegalTransition(f"session {self.task_id!r} has its outcome: {self.evaluation.outcome}")
+        if (problem := evaluation_problem(evaluation)) is not None:
+            raise ContractBroken(f"the environment graded task {self.task_id!r} with {problem}")
         if evaluation.outcome is EvaluationOutcome.UNSET:
             raise IllegalTransition("an evaluation must have an outcome")
-        if (problem := evaluation.problem()) is not None:
-            raise ContractBroken(f"the environment graded task {self.task_id!r} with {problem}")
         self.evaluation = evaluation
 
     def fail_grading(self, reason: str) -> None:

@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from hashlib import blake2b
 from json import dumps
-from math import isfinite
 from typing import Any, Literal, TypeAlias, get_args
 
 from perdure.core.computed_once import computed_once
@@ -134,20 +133,6 @@ class Evaluation:
     reward: float
     """In [0, 1]; the cumulative reward over tasks is a metric."""
     detail: Mapping[str, float | int | bool | None] = field(default_factory=dict)
-
-    def problem(self) -> str | None:
-        """What makes it no verdict: a reward outside [0, 1], a detail that is no finite number; else None."""
-        # What a plugin hands over need not be what its annotations say.
-        reward: object = self.reward
-        details: dict[object, object] = dict(self.detail.items())
-        if not isinstance(reward, int | float) or not 0.0 <= reward <= 1.0:
-            return f"reward {reward!r:.80}; a reward lies in [0, 1]"
-        for key, value in details.items():
-            if not isinstance(key, str):
-                return f"the detail {key!r:.80}; names are texts"
-            if value is not None and not (isinstance(value, int | float) and isfinite(value)):
-                return f"detail {key!r:.80} = {value!r:.80}; a detail is a finite number, true, false or None"
-        return None
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,9 @@ from perdure.core.callback import Callback
 from perdure.core.controller import Limits
 from perdure.core.environment import Environment
 from perdure.core.errors import ConfigError
+from perdure.core.plain_json import short_repr
 from perdure.core.types import Sampling
+from perdure.core.well_formed import well_formed
 from perdure.experiment.callbacks import CallbackPart
 from perdure.experiment.plugins import Plugins
 from perdure.experiment.registry import resolve_path
@@ -63,6 +65,11 @@ class Parts:
             {"max_interactions": self.limits.max_interactions},
             caller=ENVIRONMENT,
         )
+        for fact in ("version", "instructions"):
+            given = getattr(environment, fact, None)
+            if not isinstance(given, str) or well_formed(given) != given:
+                told = f"environment {section.name!r}: its {fact} is {short_repr(given)}"
+                raise ConfigError(f"{told}; give it a text")
         return environment
 
     def agent(self, environment: Environment) -> Agent:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from perdure.core.controller import answer_of
+from perdure.core.controller import answer_of, opening_of
 from perdure.core.environment import Environment
 from perdure.core.errors import ModelError
 from perdure.core.session import Interaction, PastSession
@@ -124,7 +124,7 @@ def _played_again(
     if not _opened(past):
         return
     try:
-        opening = environment.reset(trial)
+        opening = opening_of(environment, trial)
         if not opening.observation.status.is_terminal:
             yield 0, {"goal": (normalise(past.goal), normalise(opening.goal))}
     except KeyError:

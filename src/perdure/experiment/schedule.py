@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from perdure.core.environment import Environment
 from perdure.core.errors import ConfigError
+from perdure.core.plain_json import short_repr
 from perdure.core.types import Trial
 from perdure.experiment.config import RunConfig
 from perdure.experiment.orders import arrange, needs_skills
@@ -22,7 +23,7 @@ def make_schedule(
 
     The order is made before `execution.limit` cuts it, so that a longer run continues a shorter one.
     """
-    ids = _checked_tasks(config.tasks, list(environment.task_ids()), environment, "tasks")
+    ids = _checked_tasks(config.tasks, _known_tasks(environment), environment, "tasks")
     known = skills() if needs_skills(config.order) else None
     ids = arrange(ids, config.order, skills=known, seed=config.seed)
     if config.execution.limit is not None:
@@ -40,9 +41,19 @@ def probed_tasks(environment: Environment, config: RunConfig) -> list[Trial]:
     """What each probe plays. Raises ConfigError."""
     if config.probes is None:
         return []
-    known = list(environment.task_ids())
+    known = _known_tasks(environment)
     tasks = _checked_tasks(config.probes.tasks, known, environment, "probes.tasks")
     return [Trial(task, clock=config.instant) for task in tasks]
+
+
+def _known_tasks(environment: Environment) -> list[str]:
+    given: object = environment.task_ids()
+    if not isinstance(given, Sequence) or isinstance(given, str | bytes):
+        raise ConfigError(f"{environment.name!r} has {short_repr(given)} in place of a list of task ids")
+    for id_ in given:
+        if not isinstance(id_, str):
+            raise ConfigError(f"{environment.name!r} has a task {short_repr(id_)}; a task's id is a text")
+    return list(given)
 
 
 def _checked_tasks(

@@ -9,7 +9,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TypeAlias
 
-from perdure.core.errors import ConfigError, RunFolderError
+from perdure.core.errors import ConfigError, ContractBroken, RunFolderError
+from perdure.core.handed_over import metrics_problem
 from perdure.core.recording import FinishedTask
 from perdure.core.session import PastSessions, SessionRecord
 from perdure.core.types import JSON, Message, Trial
@@ -127,9 +128,15 @@ class Stream:
             self._commit([self._play_one(lane, index)])
 
     def finish(self) -> Mapping[str, JSON]:
-        """The environment's metrics over every session that is not ignored, written beside them."""
+        """The environment's metrics over every session that is not ignored, written beside them.
+
+        Raises ContractBroken for what is none.
+        """
         counted = (record for record in self._store.past.records() if not record.ignored)
-        metrics = {"environment": dict(self._metric(counted))}
+        found = self._metric(counted)
+        if (problem := metrics_problem(found)) is not None:
+            raise ContractBroken(f"the environment measured the run with {problem}")
+        metrics = {"environment": dict(found)}
         self._store.write_metrics(metrics)
         return metrics
 
