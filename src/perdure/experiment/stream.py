@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -20,9 +19,6 @@ from perdure.experiment.lanes import Lanes
 from perdure.storage.call_log import CallLog, OnDivergence
 from perdure.storage.run_store import RunStore
 from perdure.storage.snapshots import Snapshot
-
-_GROUP_SECONDS = 0.05
-"""What is finished waits so long for its commit, at most: its call logs are there in the meantime."""
 
 Metric: TypeAlias = Callable[[Iterable[SessionRecord]], Mapping[str, float]]
 
@@ -161,19 +157,12 @@ class Stream:
             self._check = lambda: None
 
     def _play_in_groups(self, lane: Lane, places: range) -> None:
-        """What is finished is committed every moment: an fsync takes longer than a quick task."""
-        finished: list[FinishedTask] = []
-        committed = -_GROUP_SECONDS  # the first one shows at once that the run goes on
+        groups = Groups(self._commit, lambda: self._store.until_snapshot)
         try:
             for index in places:
-                finished.append(self._play_one(lane, index))
-                is_due = len(finished) == self._store.until_snapshot
-                if is_due or time.monotonic() - committed >= _GROUP_SECONDS:
-                    group, finished = finished, []
-                    self._commit(group)
-                    committed = time.monotonic()
+                groups.add(self._play_one(lane, index))
         finally:
-            self._commit(finished)
+            groups.commit()
 
     def _gate(self, place: int) -> int:
         """Enter the block that holds a place; where the next one begins."""
