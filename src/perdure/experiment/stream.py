@@ -14,6 +14,7 @@ from perdure.core.recording import FinishedTask
 from perdure.core.session import PastSessions, SessionRecord
 from perdure.core.types import JSON, Message, Trial
 from perdure.experiment.blocks import Blocks
+from perdure.experiment.groups import Groups
 from perdure.experiment.lane import Lane
 from perdure.experiment.lanes import Lanes
 from perdure.storage.call_log import CallLog, OnDivergence
