@@ -30,7 +30,16 @@ CASES = ((200, 64, 4.5), (512, 256, 4.5))
 
 CHOICE = {"index": 0, "message": {"role": "assistant", "content": "Action: add 3"}, "finish_reason": "stop"}
 USAGE = {"prompt_tokens": 700, "completion_tokens": 20, "total_tokens": 720}
-REPLY = json.dumps({"id": "c-1", "object": "chat.completion", "choices": [CHOICE], "usage": USAGE}).encode()
+REPLY = json.dumps(
+    {
+        "id": "c-1",
+        "object": "chat.completion",
+        "created": 0,
+        "model": "m",
+        "choices": [CHOICE],
+        "usage": USAGE,
+    }
+).encode()
 RESPONSE = (
     b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(REPLY) + REPLY
 )
