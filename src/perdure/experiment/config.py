@@ -24,6 +24,8 @@ _DEEPEST = 64
 _LARGEST = 2**64
 """Whole numbers of a configuration are smaller."""
 
+LARGEST_FILE = 16 << 20
+"""Bytes of a configuration; what has more, such as a device, is none."""
 
 _INDEX_DIGITS = 9
 
@@ -332,13 +334,22 @@ def flatten(data: Mapping[str, JSON], prefix: str = "") -> dict[str, JSON]:
 def read_toml(path: Path, what: str = "configuration file") -> dict[str, JSON]:
     """The content of a file. Raises ConfigError, which says what was not there."""
     try:
-        return parse_toml(path.read_text("utf-8"))
+        return parse_toml(_bounded_text(path))
     except FileNotFoundError:
         raise ConfigError(f"there is no {what} {str(path)!r}") from None
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{str(path)!r} is not valid TOML: {error}") from error
     except (OSError, ValueError) as error:
         raise ConfigError(f"cannot read {str(path)!r}: {error}") from error
+
+
+def _bounded_text(path: Path) -> str:
+    """What a file or a pipe holds. Raises OSError, ValueError."""
+    with path.open("rb") as file:
+        content = file.read(LARGEST_FILE + 1)
+    if len(content) > LARGEST_FILE:
+        raise ValueError(f"it has more than {LARGEST_FILE >> 20} MiB")
+    return content.decode("utf-8")
 
 
 def _plain_copy(source: Mapping[str, JSON]) -> dict[str, JSON]:

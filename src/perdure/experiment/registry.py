@@ -77,11 +77,17 @@ def load_world(name: str, *, base: Path | None = None) -> World:
 
 
 def resolve_path(path: str, base: Path) -> Path:
-    """A path of a configuration: beside it (`base`), or else in the current folder. Raises ConfigError."""
+    """A path of a configuration: beside it (`base`), or else in the current folder.
+
+    Raises ConfigError, also for a pipe or a device: it may never end, and could not be read a second time.
+    """
     try:
         expanded = Path(path).expanduser()
         beside, here = base / expanded, Path.cwd() / expanded
-        return here if here.exists() and not beside.exists() else beside
+        found = here if here.exists() and not beside.exists() else beside
+        if found.exists() and not (found.is_file() or found.is_dir()):
+            raise ConfigError(f"path {path!r:.80}: it is neither a file nor a folder")
+        return found
     except (OSError, RuntimeError) as error:  # a name that is too long; a home of nobody
         reason = getattr(error, "strerror", None) or error
         raise ConfigError(f"path {path!r:.80}: {reason}") from error

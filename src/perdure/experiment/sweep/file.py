@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from perdure.core.errors import ConfigError
 from perdure.core.types import JSON
-from perdure.experiment.config import check_plain, explain, load_config, parse_toml, read_toml, set_key
+from perdure.experiment.config import check_plain, explain, load_config, read_toml, set_key
 
 MAX_RUNS = 100_000
 """Runs of one sweep."""
@@ -109,7 +109,7 @@ def _base(config: SweepConfig, path: Path) -> tuple[Path, dict[str, JSON]]:
         return path.resolve().parent, config.base
     file = path.resolve().parent / config.base
     try:
-        base = parse_toml(file.read_text("utf-8"))
+        base = read_toml(file)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path}: base: {config.base!r} is not valid TOML: {error}") from error
     except (OSError, ValueError) as error:  # a NUL in a path is a ValueError
