@@ -28,8 +28,8 @@ class StateSupport:
     """What strategies need that keep a state in place of a history."""
 
     schema: Any = None
-    """What an agent without a history has to know: a pydantic model, a JSON Schema, or None for notes. The first
-    of its `examples` is what the worked example of an answer writes into the state."""
+    """What an agent without a history has to know: a pydantic model, a JSON Schema, or None for notes. The
+    first of its `examples` is what the worked example of an answer writes into the state."""
     action_form: str
     """How one action is written by itself, to follow the words "the one action to take now". The first text
     between backticks in it is the action of the worked example."""
