@@ -64,7 +64,7 @@ def test_the_matrix_is_whole() -> None:
 def test_lessons_reach_every_prompt_and_no_valid_reply_is_refused(
     tmp_path: Path, environment: str, strategy: str
 ) -> None:
-    watchers = [{"name": name} for name in sorted(WATCHERS)] + [{"name": f"{PLUGIN}Witness"}]
+    watchers: list[dict[str, Any]] = [{"name": name} for name in [*sorted(WATCHERS), f"{PLUGIN}Witness"]]
     learners: list[dict[str, Any]] = [
         {"name": "experience_replay", "k": 1},
         {"name": "reflection", "model": "default"},

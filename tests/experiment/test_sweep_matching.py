@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import ceil
 from pathlib import Path
-from statistics import mean
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -39,7 +39,7 @@ def swept(folder: Path, match: str = "", more: str = "", **options: Any) -> list
 
 def mean_prompt(outcome: RunOutcome) -> float:
     lines = perdure.load(outcome.run.folder).reader.ledger()
-    return float(mean(call[5] for line in lines for call in line["calls"] if call[1] == "agent"))
+    return fmean(call[5] for line in lines for call in line["calls"] if call[1] == "agent")
 
 
 def budget_of(outcome: RunOutcome) -> int:

@@ -15,7 +15,7 @@ from perdure.core.types import JSON, Completion, Evaluation, EvaluationOutcome, 
 from perdure.experiment.compare import compare_runs
 from perdure.experiment.runs import Run
 from perdure.metrics.token_kinds import tokens_by_kind
-from perdure.reports.compare_table import comparison_facts
+from perdure.reports.compare_table import comparison_facts, warning_lines
 from perdure.reports.compare_table import comparison_table as paired_table
 from perdure.reports.facts import run_facts
 from perdure.reports.record_notes import record_notes
@@ -172,3 +172,26 @@ def test_tokens_are_told_by_kind_and_votes_are_the_agents(tmp_path: Path) -> Non
     )
     assert growth_facts(run)["prompt_mean"] == pytest.approx(mean)
     assert mean > tokens["agent"].prompt / tokens["agent"].calls, "voters are shown more"
+
+
+def test_a_comparison_of_unequal_arms_warns(tmp_path: Path) -> None:
+    def arm(name: str, **agent: JSON) -> Run:
+        return perdure.run(
+            {
+                "environment": {"name": "counter", "tasks": 3},
+                "agent": agent,
+                "models": {"default": {"provider": "scripted", "replies": f"{PLAYER}:reply"}},
+            },
+            out=tmp_path / name,
+        )
+
+    base = arm("base")
+    paper = arm("paper", strategy={"name": "full_history", "compat": "paper"})
+    equal = arm("equal", strategy={"name": "sliding_window", "turns": 99})
+    more = arm("more", strategy={"name": "memory", "window": 0})
+    assert warning_lines(compare_runs([base, equal])) == []
+    assert comparison_facts(compare_runs([base, equal]))["unequal"] == []
+    (rules,) = warning_lines(compare_runs([base, paper]))
+    assert "not allowed the same: 2 retries a step, alike for all strategies, against no retries" in rules
+    (calls,) = warning_lines(compare_runs([base, more]))
+    assert "made 1.00 calls a step" in calls

@@ -97,7 +97,7 @@ def test_layouts_of_the_papers() -> None:
     assert text.index("State:") < text.index("Latest observation:") < text.index("# Your answer")
     assert text.endswith("```")
     full = load_plugin("strategy", "full_history").target
-    *_, prompt = play(full(compat="paper"), [("press", "light")])
+    *_, prompt = play(full(acknowledged=True), [("press", "light")])
     assert [(m.role, m.text) for m in prompt[:3]] == [
         ("system", "You are a helpful assistant."),
         ("user", INSTRUCTIONS),
@@ -145,6 +145,24 @@ def test_a_run_says_its_rules_and_an_oracle_has_none(tmp_path: Path) -> None:
     assert not any(
         "rules" in note for note in record_notes(run_facts(perdure.run(config, out=tmp_path / "o")))
     )
+
+
+@pytest.mark.parametrize("environment", ["none", "paper"])
+@pytest.mark.parametrize("strategy", ["none", "paper"])
+def test_the_acknowledged_layout_is_that_of_the_world_and_the_strategy_as_published(
+    tmp_path: Path, environment: str, strategy: str
+) -> None:
+    played = perdure.run(
+        {
+            "environment": {"name": "database", "compat": environment},
+            "agent": {"strategy": {"name": "full_history", "compat": strategy}},
+            "models": {"default": {"provider": "scripted", "replies": ["hm"], "cycle": True}},
+            "execution": {"limit": 1, "fsync": False},
+        },
+        out=tmp_path,
+    )
+    messages = next(iter(played.reader.calls(0))).messages
+    assert (messages[0].text == "You are a helpful assistant.") is (environment == strategy == "paper")
 
 
 def test_a_paper_rule_that_is_none_is_refused(tmp_path: Path) -> None:

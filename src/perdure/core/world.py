@@ -28,9 +28,11 @@ class StateSupport:
     """What strategies need that keep a state in place of a history."""
 
     schema: Any = None
-    """What an agent without a history has to know: a pydantic model, a JSON Schema, or None for notes."""
+    """What an agent without a history has to know: a pydantic model, a JSON Schema, or None for notes. The
+    first of its `examples` is what the worked example of an answer writes into the state."""
     action_form: str
-    """How one action is written by itself, to follow the words "the one action to take now"."""
+    """How one action is written by itself, to follow the words "the one action to take now". The first text
+    between backticks in it is the action of the worked example."""
     action_pattern: str | Sequence[str] | None = None
     """A regular expression for whole actions, or the list of all of them."""
     no_op: str | None = None
@@ -65,7 +67,8 @@ class World:
     do_nothing: str
     """The reply that ends a task without doing anything: the floor."""
     reply_form: Callable[[Any], str]
-    """How a free-text reply writes an action, ending with its one example; no part of the instructions."""
+    """How a free-text reply writes an action, ending with its one example, below a line that ends with
+    `example:`; no part of the instructions."""
     normalise: Callable[[str], str] = unchanged
     """An observation without what legitimately differs between two runs, for resume and replay."""
     oracle: Callable[[Any], Agent] | None = None

@@ -119,11 +119,15 @@ class Parts:
     def _strategy_offers(self, environment: Environment) -> dict[str, Any]:
         """What the world has for strategies that keep a state or read actions."""
         form, example = split_example(self.world.reply_form(environment))
+        sections = (self._config.environment, self._config.agent.strategy)
+        published = all(section.parameters.get("compat") == "paper" for section in sections)
+        offers = {"acknowledged": published, "action_form": f"written so:\n{form}", "action_example": example}
         if self.world.state is None:
-            return {"action_form": f"written so:\n{form}", "action_example": example}
+            return offers
         support = self.world.state(environment)
         quoted = _QUOTED.search(support.action_form)
         return {
+            **offers,
             "state_schema": support.schema,
             "action_pattern": support.action_pattern,
             "action_form": support.action_form,

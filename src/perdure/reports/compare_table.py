@@ -10,6 +10,7 @@ from perdure.experiment.compare import Comparison, Condition, Difference
 from perdure.experiment.costs import run_cost
 from perdure.metrics.statistics import Interval
 from perdure.metrics.success import wilson_interval
+from perdure.reports.fairness import fairness_lines
 from perdure.reports.replies import ALWAYS, REPLY_COLUMNS, reply_cells, reply_facts
 from perdure.reports.run_tables import cost_cell, fraction
 from perdure.reports.table import Table, make_table
@@ -20,6 +21,7 @@ def comparison_facts(comparison: Comparison) -> dict[str, JSON]:
     return {
         "metric": comparison.metric,
         "apart": comparison.apart,
+        "unequal": fairness_lines(comparison),
         "baseline": _condition_facts(comparison.baseline),
         "differences": [
             {
@@ -172,10 +174,14 @@ def differs_lines(comparison: Comparison) -> list[str]:
 
 
 def warning_lines(comparison: Comparison) -> list[str]:
-    """What stands between the numbers and the methods: other surroundings, ignored trials."""
+    """What stands between the numbers and the methods: surroundings, rules, calls, ignored trials."""
     lines = [f"warning: {comparison.apart}"] if comparison.apart else []
-    return lines + [
-        f"ignored: {d.ignored} pairs of trials with {d.condition.label}, in no number but the outcomes"
-        for d in comparison.differences
-        if d.ignored
-    ]
+    return (
+        lines
+        + fairness_lines(comparison)
+        + [
+            f"ignored: {d.ignored} pairs of trials with {d.condition.label}, in no number but the outcomes"
+            for d in comparison.differences
+            if d.ignored
+        ]
+    )

@@ -16,7 +16,8 @@ _KEPT = ("enum", "const", "minimum", "maximum", "minLength", "maxLength")
 _DEPTH = 8
 """A model that contains itself is unrolled this far."""
 
-_PATH: Node = {"type": "string", "pattern": "^/.*$"}
+# Not `.`: to a grammar that is any character but a line break, the quote that ends the text included.
+_PATH: Node = {"type": "string", "pattern": r'^/[^"\\]*$'}
 
 
 def reply_schema(

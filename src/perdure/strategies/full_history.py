@@ -17,15 +17,17 @@ _ACKNOWLEDGED = Message("agent", "OK.")
 class FullHistory:
     """Shows everything; its prompt grows with every step. The reply is the action.
 
-    `compat = "paper"`: an unusable reply is not asked for again but goes to the environment as it is, and the
-    layout is LifelongAgentBench's: instructions and experience are a first turn, answered with "OK.".
+    `compat = "paper"`: an unusable reply is not asked for again but goes to the environment as it is.
+    `acknowledged`: instructions and experience are a first turn, answered with "OK.", LifelongAgentBench's
+    layout; by default where strategy and environment both have `compat = "paper"`.
     """
 
     schema: Mapping[str, JSON] | None = None
     published = SHARED_BASELINE
 
-    def __init__(self, *, compat: Compat = "none") -> None:
+    def __init__(self, *, compat: Compat = "none", acknowledged: bool = False) -> None:
         self.compat: Compat = compat
+        self._acknowledged = acknowledged
 
     def start(self, opening: Opening, instructions: str) -> None:
         """Nothing to prepare: the session keeps the history."""
@@ -33,7 +35,7 @@ class FullHistory:
     def render(self, view: ContextView) -> Sequence[Message]:
         """Instructions and experience, every message so far, then rejected replies with their errors."""
         opening = [Message("system", view.text_instructions)]
-        if self.compat == "paper":
+        if self._acknowledged:
             opening = [Message("system", _ASSISTANT), Message("user", view.text_instructions), _ACKNOWLEDGED]
         return [*opening, *view.noted_history, *rejections(view)]
 

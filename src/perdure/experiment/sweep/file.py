@@ -155,11 +155,10 @@ def _labels(runs: Sequence[Sequence[Change]]) -> list[str]:
     ]
     lasts = [key.rpartition(".")[2] for key in varying]
     names = {key: last if lasts.count(last) == 1 else key for key, last in zip(varying, lasts, strict=True)}
-    return [", ".join(told(names[key], value) for key, value in changes if key in names) for changes in runs]
+    return [", ".join(_told(names[key], value) for key, value in changes if key in names) for changes in runs]
 
 
-def told(key: str, value: JSON) -> str:
-    """A change as a label says it: `horizon=20`, and a plug-in by its name and parameters."""
+def _told(key: str, value: JSON) -> str:
     if isinstance(value, Mapping) and "name" in value:
         others = " ".join(f"{inner}={value[inner]}" for inner in value if inner != "name")
         return f"{value['name']} {others}".strip()

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import mean
 
 from perdure.core.errors import ConfigError
 from perdure.core.types import JSON
 from perdure.experiment.runs import Run
-from perdure.experiment.sweep.file import SweepRun, told
+from perdure.experiment.sweep.file import SweepRun
 from perdure.metrics.growth import step_series
 
 MATCH = "match"
@@ -42,7 +42,7 @@ def with_budget(matched: Matched, tokens: int) -> SweepRun:
     """The run with its budget in place of the word: what its identity holds."""
     config = deepcopy(dict(matched.run.config))
     config["agent"]["strategy"]["budget_tokens"] = tokens
-    return SweepRun(matched.run.label, config, matched.run.folder)
+    return replace(matched.run, config=config)
 
 
 def measured_budget(run: Run) -> int:
@@ -65,7 +65,7 @@ def _strategy(run: SweepRun) -> Mapping[str, JSON]:
 
 def _reference(run: SweepRun, runs: Sequence[SweepRun], named: str) -> SweepRun:
     arms = [other for other in runs if not _waits(other) and _but_strategy(other) == _but_strategy(run)]
-    exact = [arm for arm in arms if named in (_told(arm), arm.label)]
+    exact = [arm for arm in arms if named in (_told(arm), arm.label, arm.config.get("label"))]
     found = exact or [arm for arm in arms if _strategy(arm).get("name", _DEFAULT) == named]
     if len(found) == 1:
         return found[0]
@@ -78,11 +78,15 @@ def _reference(run: SweepRun, runs: Sequence[SweepRun], named: str) -> SweepRun:
 
 
 def _told(run: SweepRun) -> str:
-    return told("strategy", {"name": _DEFAULT, **_strategy(run)})
+    """Its strategy by name and parameters, as labels say it."""
+    strategy = {"name": _DEFAULT, **_strategy(run)}
+    others = " ".join(f"{key}={value}" for key, value in strategy.items() if key != "name")
+    return f"{strategy['name']} {others}".strip()
 
 
 def _but_strategy(run: SweepRun) -> str:
-    config = deepcopy(dict(run.config))
+    config = {key: value for key, value in run.config.items() if key not in ("name", "label")}
+    config = deepcopy(config)
     if isinstance(config.get("agent"), dict):
         config["agent"].pop("strategy", None)
     return json.dumps(config, sort_keys=True)
