@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from perdure.core.types import JSON, Evaluation, Observation
-from perdure.environments.repository.actions import WAIT, RepositoryAction, parse_action
+from perdure.environments.repository.actions import VERBS, WAIT, RepositoryAction, parse_action
 from perdure.environments.repository.events import Event, Kind, right_action
 from perdure.environments.repository.noise import syslog
 from perdure.environments.repository.parameters import Parameters
@@ -11,6 +11,7 @@ from perdure.environments.repository.scene import change_world, set_aside, take_
 from perdure.environments.repository.scoring import graded
 from perdure.environments.repository.script import write_script
 from perdure.environments.repository.world import World
+from perdure.environments.skillexec.commands import is_exact
 from perdure.environments.skillexec.tally import Tally
 
 
@@ -36,11 +37,12 @@ class Play:
         if self._t == len(self.script.events):
             return Observation("Result: refused, there are no more events.", accepted=False, done=True)
         event = self.script.events[self._t]
-        parsed = parse_action(action)
+        parsed = parse_action(action, VERBS[self._parameters.verbs])
         accepted, news = (False, parsed) if isinstance(parsed, str) else self.world.apply(parsed, self._t)
         # Waiting is no answer to what a right course of action would have made actionable.
         lost = self._right is None or self._right == WAIT
         right = accepted and parsed == self._right and not (event.actionable and lost)
+        self._tally.tolerated += isinstance(parsed, RepositoryAction) and not is_exact(action, str(parsed))
         self._tally.count(event, accepted=accepted, acted=parsed != WAIT, right=right, lost=lost)
         set_aside(self.world)
         self._t += 1

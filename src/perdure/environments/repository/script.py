@@ -68,6 +68,8 @@ def _draw_event(draft: Draft, draw: Random, t: int) -> Event:
     due = [number for number, when in draft.due.items() if when <= t]
     if due:
         return draft.report(due[0])
+    if issue := draft.to_retire():
+        return draft.retire(issue)
     weighted = candidates(draft, draw)
     total = sum(weight for weight, _ in weighted)
     point = draw.random() * total

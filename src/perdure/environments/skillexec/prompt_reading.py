@@ -42,9 +42,13 @@ class Block:
 
 
 def read_messages(messages: Sequence[Message]) -> Iterator[Marked | Block]:
-    """Everything recognisable, in the order of the prompt; a reply's `action` becomes an `Action` line."""
+    """Everything recognisable, in the order of the prompt; a reply's `action` becomes an `Action` line.
+
+    What stands in the instructions are examples, and lessons of other tasks: nothing of it happened.
+    """
     for message in messages:
-        yield from _read_text(message.text)
+        if message.role != "system":
+            yield from _read_text(message.text)
 
 
 def last_block(messages: Sequence[Message], key: str) -> Mapping[str, JSON] | None:
