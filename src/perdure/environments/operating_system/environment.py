@@ -103,7 +103,7 @@ class OperatingSystemEnvironment(Environment):
         self._commands = 0
         self._seed = seed
         self._is_one_shell = shell == "persistent"
-        self.version = f"1+{loaded.digest}"
+        self.version = f"2+{loaded.digest}"
         self.instructions = instructions(
             shell=shell,
             timeout=action_timeout,

@@ -16,7 +16,7 @@ A = TypeVar("A")
 def find_command(reply: str, parse: Callable[[str], A | None], forms: Iterable[str]) -> A | str:
     """The action that `parse` makes of a reply's command, or one line that says why there is none.
 
-    `forms` show how each action is written, its verb first; the line quotes them and nothing else. Linear time.
+    `forms` show how each action is written, its verb first; the line quotes nothing but them. Linear time.
     """
     if len(reply) <= LONGEST_COMMAND and "\n" not in (bare := reply.strip()) and ":" not in bare:
         action = parse(bare)

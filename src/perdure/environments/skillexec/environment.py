@@ -67,7 +67,7 @@ class SeededEnvironment(Environment):
         self._make_play = make_play
         self._read = read
         self._play: Play | None = None
-        self.version = f"1+{text_digest(f'{seed} {tasks} {parameters}')[:8]}"
+        self.version = f"2+{text_digest(f'{seed} {tasks} {parameters}')[:8]}"
         self.instructions = instructions
         self.history_factory = HistoryFactory()
 

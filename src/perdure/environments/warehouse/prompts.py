@@ -82,4 +82,8 @@ def _others(parameters: Parameters) -> list[str]:
     chats = parameters.profile != "paper" or drifts or parameters.tier in ("late", "unforeseen")
     there = {"a manifest": parameters.preloaded, "an alert": drifts, "information": chats}
     named = [name for name, occurs in there.items() if occurs]
-    return [_OTHERWISE.format(such=" or ".join([", ".join(named[:-1]), named[-1]][not named[1:] :]))] if named else []
+    return (
+        [_OTHERWISE.format(such=" or ".join([", ".join(named[:-1]), named[-1]][not named[1:] :]))]
+        if named
+        else []
+    )
