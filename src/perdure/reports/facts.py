@@ -14,6 +14,7 @@ from perdure.experiment.costs import run_cost
 from perdure.experiment.runs import Run
 from perdure.metrics.success import wilson_interval
 from perdure.metrics.summary import RunSummary
+from perdure.reports.diagnosis import diagnosis_facts
 from perdure.reports.floors import read_floors
 from perdure.reports.patches import patch_facts
 
@@ -46,6 +47,7 @@ def run_facts(run: Run) -> dict[str, JSON]:
         **summary_facts(run.summary(), run_cost(config, run.reader.charged())),
         "damaged_end": run.reader.committed.damaged_end,
         "patches": patch_facts(run),
+        "diagnosis": diagnosis_facts(run),
         "floors": read_floors(run.folder),
         # Metrics of an earlier, shorter schedule would describe other sessions.
         "metrics": {} if unfinished else dict(run.metrics),

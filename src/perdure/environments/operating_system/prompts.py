@@ -18,8 +18,8 @@ _ANSWER = ", or answer a task that asks a question"
 
 _FORM = """\
 Think about the next step, then end your reply with exactly one action. A line `Act: finish` says that the \
-task is done.{answer} A line `Act: bash` runs the commands between a line ```bash and a line ``` below it; all \
-such blocks of a reply are one script. For example:
+task is done.{answer} A line `Act: bash` runs the commands between a line ```bash and a line ``` below it; \
+all such blocks of a reply are one script. For example:
 Act: bash
 ```bash
 ls -l /etc

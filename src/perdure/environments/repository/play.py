@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from copy import copy, deepcopy
+
 from perdure.core.types import JSON, Evaluation, Observation
+from perdure.core.world import Asked
 from perdure.environments.repository.actions import VERBS, WAIT, RepositoryAction, parse_action
 from perdure.environments.repository.events import Event, Kind, right_action
 from perdure.environments.repository.noise import syslog
@@ -27,6 +30,8 @@ class Play:
         self._t = 0
         self._alert = ""
         self._right: RepositoryAction | None = None
+        self._lost = False
+        """Earlier failures have left nothing to do about the event, or made the right action impossible."""
 
     def open(self) -> Observation:
         """The first event."""
@@ -39,8 +44,7 @@ class Play:
         event = self.script.events[self._t]
         parsed = parse_action(action, VERBS[self._parameters.verbs])
         accepted, news = (False, parsed) if isinstance(parsed, str) else self.world.apply(parsed, self._t)
-        # Waiting is no answer to what a right course of action would have made actionable.
-        lost = self._right is None or self._right == WAIT
+        lost = self._lost
         right = accepted and parsed == self._right and not (event.actionable and lost)
         self._tally.tolerated += isinstance(parsed, RepositoryAction) and not is_exact(action, str(parsed))
         self._tally.count(event, accepted=accepted, acted=parsed != WAIT, right=right, lost=lost)
@@ -59,9 +63,20 @@ class Play:
         """The true state."""
         return self.world.repository.state()
 
+    def asked(self) -> Asked | None:
+        """What the present event asks for; None for one that does not count."""
+        if not self.script.events[self._t].actionable:
+            return None
+        return Asked(is_right=self._would_be_right, solvable=not self._lost)
+
     def grade(self) -> Evaluation:
         """The verdict so far; events that were not reached count as failed."""
         return graded(self._tally, self.script, self.world)
+
+    def _would_be_right(self, action: str) -> bool:
+        twin = copy(self)
+        twin.world, twin._tally = deepcopy(self.world), Tally()
+        return twin.step(action).reward > 0
 
     def _next_event(self) -> str:
         t = self._t
@@ -69,7 +84,8 @@ class Play:
             self._alert = change_world(self.world, self._parameters.drift, self.script.affected, t)
         event: Event = self.script.events[t]
         shown, text = take_place(event, self.world, t)
-        self._right = right_action(shown, self.world.repository, self._parameters.verbs)
+        right = self._right = right_action(shown, self.world.repository, self._parameters.verbs)
+        self._lost = right is None or right == WAIT or bool(self.world.obstacle(right))
         noise = syslog(self._parameters, self._seed, t)
         text = f"Event: {self._alert if event.kind is Kind.ALERT else text}"
         return f"{text}\n{noise}" if noise else text

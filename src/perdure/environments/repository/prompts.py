@@ -62,8 +62,8 @@ _ANSWERS = {
     "else FixCI on its branch.",
     "window": "- The merge window is open: Merge the PR that was approved first among those still open, "
     "approved and with fresh passing tests; Wait if there is none.",
-    "backport": "- An issue is to be backported to a line: CherryPick the commit that was made for it. It may be "
-    "merged long since; once it is out of support it is not asked for again.",
+    "backport": "- An issue is to be backported to a line: CherryPick the commit that was made for it. It "
+    "may be merged long since; once it is out of support it is not asked for again.",
     "cut": "- A release is to be cut: CreateRelease of main's head if main is green, else RunTests on main.",
     "broken": "- A release is broken in production: Rollback to the last good release before it.",
     "rest": "- Anything else, such as {others}: Wait, and take note if it matters.",

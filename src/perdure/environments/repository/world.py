@@ -52,6 +52,24 @@ class World:
             return False, "there is no such action here"
         return self._commands[action.verb](action, t)
 
+    def obstacle(self, action: RepositoryAction) -> str:
+        """Why a pull request or a copy cannot be made, whatever was asked; empty where it can."""
+        match action.verb:
+            case "CreatePR":
+                if action.name not in self.repository.branches or action.name not in self._pull_numbers:
+                    return "there is no such topic branch"
+                opened = self._pull_numbers[action.name] in self.repository.prs
+                return "that branch had its pull request already" if opened else ""
+            case "CherryPick":
+                if action.name not in self.repository.commits:
+                    return "there is no such commit"
+                if action.other not in LINES:
+                    return "that is no line"
+                picked = (action.name, action.other) in self._picked
+                return "that line has that commit already" if picked else ""
+            case _:
+                return ""
+
     def passes(self, branch: str) -> bool:
         """Whether the tests of a branch pass: a seeded function of its head and main's; fixes always pass."""
         head, base = self.repository.head(branch), self.repository.head(MAIN)
@@ -106,10 +124,8 @@ class World:
         return True, f"{commit} made on {branch} with {file} for {issue}"
 
     def _create_pr(self, action: RepositoryAction, t: int) -> tuple[bool, str]:
-        if action.name not in self.repository.branches or action.name not in self._pull_numbers:
-            return False, "there is no such topic branch"
-        if self._pull_numbers[action.name] in self.repository.prs:
-            return False, "that branch had its pull request already"
+        if obstacle := self.obstacle(action):
+            return False, obstacle
         return True, f"{self.open_pull(action.name)} opened for {action.name}"
 
     def _merge(self, action: RepositoryAction, t: int) -> tuple[bool, str]:
@@ -150,13 +166,9 @@ class World:
         return True, f"tests {'passed' if passed else 'failed'} on {action.name}"
 
     def _cherry_pick(self, action: RepositoryAction, t: int) -> tuple[bool, str]:
-        source = self.repository.commits.get(action.name)
-        if source is None:
-            return False, "there is no such commit"
-        if action.other not in LINES:
-            return False, "that is no line"
-        if (action.name, action.other) in self._picked:
-            return False, "that line has that commit already"
+        if obstacle := self.obstacle(action):
+            return False, obstacle
+        source = self.repository.commits[action.name]
         self._picked.add((action.name, action.other))
         return True, f"{action.name} copied onto {action.other} with {source.file or 'no file'}"
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from copy import copy, deepcopy
+
 from perdure.core.randomness import keyed_random
 from perdure.core.types import JSON, Evaluation, Observation
+from perdure.core.world import Asked
 from perdure.environments.skillexec.commands import is_exact
 from perdure.environments.skillexec.tally import Tally
 from perdure.environments.warehouse.actions import NO_OP, WarehouseAction, parse_action, verbs_of
@@ -61,6 +64,12 @@ class Play:
         """The true state."""
         return self.world.state()
 
+    def asked(self) -> Asked | None:
+        """What the present event asks for; None for one that does not count."""
+        if not self.script.events[self._t].actionable:
+            return None
+        return Asked(is_right=self._would_be_right, solvable=not self._lost)
+
     def grade(self) -> Evaluation:
         """The verdict so far; events that were not reached count as failed."""
         drifts = self._parameters.drift != "none"
@@ -76,6 +85,11 @@ class Play:
         self.world.dock = self.world.due = self._answer = ""
         if event.kind is Kind.RELEASE and event.item in self.world.held:
             self.world.held.remove(event.item)
+
+    def _would_be_right(self, action: str) -> bool:
+        twin = copy(self)
+        twin.world, twin._tally = deepcopy(self.world), Tally()
+        return twin.step(action).reward > 0
 
     def _next_event(self) -> str:
         if self._t == self.script.change_at:
