@@ -126,7 +126,7 @@ def test_the_written_configuration_is_the_resolved_one_and_can_be_run_again(tmp_
     again = perdure.run(body, out=tmp_path / "again")
     assert again.hash == run.hash
     assert (again.folder / "sessions.jsonl").read_bytes() == (run.folder / "sessions.jsonl").read_bytes()
-    assert run.environment_version == "1+3.0"
+    assert run.environment_version == "2+3.0"
 
 
 def test_secrets_of_the_environment_never_enter_the_folder(

@@ -40,6 +40,16 @@ class StateSupport:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What one step asks for, before it is answered."""
+
+    is_right: Callable[[str], bool]
+    """Whether an action, as a reply writes it, would answer the step rightly. Nothing is carried out."""
+    solvable: bool = True
+    """False where what came before left no right answer."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Readers:
     """Programs that play as well as their prompt allows, and the truth that a state is compared with."""
 
@@ -51,6 +61,9 @@ class Readers:
     """(environment, trial, actions) → the true state after each action, found by playing them again."""
     fidelity: Callable[[JSON, JSON], float]
     """(state, truth) → how much of the truth a state holds, in [0, 1]."""
+    asked: Callable[[Any, Trial, Iterable[str]], Iterator[Asked | None]] | None = None
+    """(environment, trial, actions) → what each action's step asked for, found by playing them again; None
+    for a step that does not count."""
 
 
 @dataclass(frozen=True, kw_only=True)

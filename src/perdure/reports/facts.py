@@ -17,6 +17,7 @@ from perdure.experiment.rules import rules_of
 from perdure.experiment.runs import Run
 from perdure.metrics.success import wilson_interval
 from perdure.metrics.summary import RunSummary, summarise
+from perdure.reports.diagnosis import diagnosis_facts
 from perdure.reports.floors import read_floors
 from perdure.reports.patches import has_patches, patch_facts
 from perdure.reports.replies import reply_facts
@@ -58,6 +59,7 @@ def run_facts(run: Run) -> dict[str, JSON]:
         **summary_facts(summary, run_cost(config, run.reader.charged())),
         "damaged_end": run.reader.committed.damaged_end,
         "patches": patch_facts(run, patched),
+        "diagnosis": diagnosis_facts(run),
         "floors": read_floors(run.folder),
         # Metrics of an earlier, shorter schedule would describe other sessions.
         "metrics": {} if unfinished else dict(run.metrics),

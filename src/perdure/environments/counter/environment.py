@@ -30,7 +30,7 @@ class CounterEnvironment(Environment):
             raise ValueError(f"tasks must be at least 1, not {tasks}")
         if tasks > 1_000_000:
             raise ValueError(f"tasks must be at most 1,000,000, not {tasks}")
-        self.version = f"1+{tasks}.{seed}"
+        self.version = f"2+{tasks}.{seed}"
         self.instructions = INSTRUCTIONS.format(max_interactions=max_interactions)
         self.history_factory = HistoryFactory()
         self._tasks = CounterTasks(tasks, seed)

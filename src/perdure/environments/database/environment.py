@@ -83,7 +83,7 @@ class DatabaseEnvironment(Environment):
         self._trial = Trial("")
         self._answer: str | None = None
         self._operations = 0
-        self.version = f"1+{loaded.digest}"
+        self.version = f"2+{loaded.digest}"
         self.instructions = INSTRUCTIONS.format(
             max_interactions=max_interactions,
             invalid=INVALID_ENDS if self._ends_on_invalid else INVALID_OBSERVED,

@@ -102,7 +102,7 @@ class OperatingSystemEnvironment(Environment):
         self._lacks: Observation | None = None
         self._seed = seed
         self._chance = ShellChance()
-        self.version = f"1+{loaded.digest}"
+        self.version = f"2+{loaded.digest}"
         self.instructions = instructions(
             shell=shell,
             timeout=action_timeout,

@@ -39,9 +39,9 @@ def drift_events(draft: Draft, draw: Random) -> Event:
 
 def _probe(draft: Draft, draw: Random) -> Event:
     """Touches the affected pull request: approvals while it is open or lost for good, its issue otherwise."""
-    pull = draft.world.repository.prs[draft.affected]
-    if draft.parameters.drift == "C" or (draft.parameters.drift == "B" and pull.state == "open"):
+    is_open = draft.affected in draft.world.repository.prs
+    if draft.parameters.drift == "C" or (draft.parameters.drift == "B" and is_open):
         return Event(Kind.APPROVED, draft.affected, probe=True)
     if draft.parameters.verbs == "appendix":
         return Event(Kind.CHATTER, other=draw.choice(CHATTER))
-    return draft.backport(draft.issue_of[pull.branch], draw, probe=True)
+    return draft.backport(draft.affected_issue, draw, probe=True)

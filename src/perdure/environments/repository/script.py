@@ -51,6 +51,7 @@ def write_script(parameters: Parameters, seed: int) -> Script:
         if due and (pull := drifting_pull(draft)) is not None:
             change_at = t
             draft.affected = pull
+            draft.affected_issue = draft.issue_of[draft.world.repository.prs[pull].branch]
             change_world(draft.world, parameters.drift, draft.affected, t)
             draft.plan_drift()
         events.append(_play(draft, _next_event(draft, t, lead=drifts and change_at is None), t))
@@ -70,6 +71,8 @@ def _draw_event(draft: Draft, draw: Random, t: int) -> Event:
     due = [number for number, when in draft.due.items() if when <= t]
     if due:
         return draft.report(due[0])
+    if issue := draft.to_retire():
+        return draft.retire(issue)
     weighted = candidates(draft, draw)
     total = sum(weight for weight, _ in weighted)
     point = draw.random() * total
