@@ -72,6 +72,20 @@ def test_what_is_a_verdict_passes(detail: dict[str, Any], reward: float) -> None
     assert evaluation_problem(Evaluation(EvaluationOutcome.CORRECT, reward, detail)) is None
 
 
+class CountingRecords(Grading):
+    """Measures what it is given, whatever that is."""
+
+    def calculate_metric(self, records: Iterable[SessionRecord]) -> Mapping[str, float]:
+        return {"sessions": len(list(records))}
+
+
+def test_sessions_that_are_ignored_are_in_no_metric(tmp_path: Path) -> None:
+    """The third task could not be posed: the environment measures the other two."""
+    past = play(tmp_path, environment=CountingRecords(outcome=EvaluationOutcome.IGNORED, reward=0.0))
+    assert [record.ignored for record in past.records()] == [False, False, True]
+    assert past.metrics() == {"v": 2, "environment": {"sessions": 2}}
+
+
 class Answering(CounterEnvironment):
     """In task 2, its answers and its opening hold what they should not."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -78,7 +79,7 @@ def test_a_key_that_the_server_echoes_is_masked(
         Answer(error(f"Bearer {key} is not known"), 401),
         Answer({}, 307, {"Location": f"http://x/?key={key}"}),
         Answer(f"<b>{key}</b>", 404),
-        Answer(error(key), 400),
+        Answer(error(f"{key} {quote(key)} {quote(key, safe='')}"), 400),
         Answer(error(key), 400),
     )
     with FakeProvider(*answers) as server:
@@ -91,6 +92,8 @@ def test_a_key_that_the_server_echoes_is_masked(
         outcome = one(model)
         assert isinstance(outcome, ModelError)
         assert key not in str(outcome)
+        assert quote(key) not in str(outcome)
+        assert quote(key, safe="") not in str(outcome)
         reply = one(model, ask(f"what is {key}?"))
     assert isinstance(reply, Completion)
     if len(key) >= 12:

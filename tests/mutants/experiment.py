@@ -279,7 +279,7 @@ EXPERIMENT = (
         _STREAM,
         "if not record.ignored)",
         "if record.task_id)",
-        tests="environments/operating_system/test_os_environment.py metrics/test_summary.py",
+        tests="core/test_contracts.py",
     ),
     Mutant(
         "a commit runs past the place of a snapshot",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from json import dumps
+from urllib.parse import quote
 
 _MASK = b"[key]"
 _SHORTEST = 12
@@ -10,11 +11,11 @@ _SHORTEST = 12
 
 
 class KeyMask:
-    """Hides one key in what a server sends, in any way that JSON writes it."""
+    """Hides one key in what a server sends, in any way that JSON or an address writes it."""
 
     def __init__(self, key: str) -> None:
         written = dumps(key)[1:-1]
-        forms = {key, written, written.replace("/", "\\/")} - {""}
+        forms = {key, written, written.replace("/", "\\/"), quote(key), quote(key, safe="")} - {""}
         self._forms = sorted((form.encode() for form in forms), key=len, reverse=True)
         self._is_long = len(key) >= _SHORTEST
 

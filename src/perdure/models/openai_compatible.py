@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from threading import Event
 from typing import TYPE_CHECKING, Annotated, Any, get_args
@@ -33,6 +34,7 @@ else:
     BaseTransport = Any
 
 _LARGEST_PORT = 65535
+_IS_FOR_KEYS = re.compile(r"(proxy-)?authorization|cookie|(.*-)?api-?key|.*-token", re.IGNORECASE)
 
 
 class OpenAICompatibleModel:
@@ -42,7 +44,7 @@ class OpenAICompatibleModel:
     `model`: the server's name for it. `base_url`: the address up to and including `/v1`.
     `api_key_env`: the environment variable that holds the key; unset is fine for servers that want none.
     `headers`, `extra_body`: added to every request (`extra_body` may override any field but the messages);
-    no secrets here.
+    no secrets here, and none in the address: run folders keep both.
 
     How to draw:
     `max_tokens`: cap on a reply where the request sets none. `max_tokens_field`: `max_tokens`, or
@@ -96,7 +98,7 @@ class OpenAICompatibleModel:
         )
         key = _read_key(api_key_env)
         self._transport = HttpTransport(
-            headers=headers or {},
+            headers=_without_keys(headers or {}),
             key=key,
             timeout=timeout,
             max_concurrency=max_concurrency,
@@ -131,6 +133,14 @@ class OpenAICompatibleModel:
         return timed(*self._transport.post(self._chat_url, body, read_outcome, stop))
 
 
+def _without_keys(headers: Mapping[str, str]) -> Mapping[str, str]:
+    """The headers. Raises ConfigError for one that carries a key: run folders keep what is configured."""
+    for name in headers:
+        if _IS_FOR_KEYS.fullmatch(name):
+            raise ConfigError(f"headers.{name}: run folders keep headers; name a variable with api_key_env")
+    return headers
+
+
 def _checked_url(url: str) -> str:
     import httpx
 
@@ -140,6 +150,8 @@ def _checked_url(url: str) -> str:
         raise ConfigError(f"base_url = {url!r} is not an address: {error}") from error
     if parsed.userinfo:
         raise ConfigError("base_url must not hold a user name or password; name a variable with api_key_env")
+    if parsed.query or parsed.fragment:
+        raise ConfigError("base_url must end with a path: what stands behind a ? or # is no part of it")
     if parsed.scheme not in ("http", "https") or not parsed.host:
         raise ConfigError(f"base_url = {url!r} must look like http://host:port/v1 or https://host/v1")
     try:
