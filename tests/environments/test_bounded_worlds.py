@@ -51,7 +51,7 @@ class Sizes:
 @cache
 def played(name: str) -> Sizes:
     world, parameters = WORLDS[name]
-    environment = world.environment(tasks=TASKS, horizon=HORIZON, **parameters)
+    environment: Any = world.environment(tasks=TASKS, horizon=HORIZON, **parameters)
     assert world.oracle is not None
     assert world.state is not None
     contract = StateRuntime(world.state(environment).schema).contract
