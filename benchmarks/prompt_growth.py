@@ -20,7 +20,8 @@ import perdure
 from perdure.core.agent import ContextStrategy, ContextView
 from perdure.core.model import Outcome, all_outcomes
 from perdure.core.pool import ModelHandle
-from perdure.core.types import Completion, Message, Request, TokenCount, Trial
+from perdure.core.types import Completion, Message, Request, Trial
+from perdure.core.usage import TokenCount
 from perdure.environments.warehouse import WORLD, WarehouseEnvironment
 from perdure.environments.warehouse.state import WarehouseState
 from perdure.metrics.growth import Fit, cumulative_exponent, slope, step_series

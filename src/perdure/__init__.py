@@ -33,8 +33,8 @@ if TYPE_CHECKING:
         SessionStatus,
         Task,
         Trial,
-        Usage,
     )
+    from perdure.core.usage import Usage
     from perdure.core.world import Readers, StateSupport, World
     from perdure.experiment.runs import Run, load, run
     from perdure.state.agent import StateAgent
@@ -123,7 +123,7 @@ _HOMES = {
     "Step": "perdure.core.callback",
     "Task": "perdure.core.types",
     "Trial": "perdure.core.types",
-    "Usage": "perdure.core.types",
+    "Usage": "perdure.core.usage",
     "World": "perdure.core.world",
     "load": "perdure.experiment.runs",
     "run": "perdure.experiment.runs",

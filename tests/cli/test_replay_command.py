@@ -51,7 +51,7 @@ def test_another_environment_version_is_refused(perdure: Perdure) -> None:
     edit_config(Path("out/config.toml"), before, after)
     result = perdure("replay", "out")
     assert result.exit_code == 1
-    assert "version 0+6.0, this is version 1+6.0" in result.stdout
+    assert "version 0+6.0, this is version 2+6.0" in result.stdout
 
 
 def keep_sessions(folder: str, count: int) -> None:

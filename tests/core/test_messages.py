@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perdure.core.parts import Image, Part, Reasoning, Text, ToolCall, ToolResult, decode_parts, encode_parts
-from perdure.core.types import Completion, Message, Role, Usage, text_digest
+from perdure.core.types import Completion, Message, Role, text_digest
+from perdure.core.usage import Usage
 
 TEXTS = st.text(st.characters(codec=None, exclude_categories=()))
 PARTS: st.SearchStrategy[Part] = st.one_of(

@@ -14,15 +14,8 @@ from perdure.core.errors import PluginNotFound, UsageError
 from perdure.core.model import LanguageModel, ModelSpec, Outcome
 from perdure.core.pool import ModelHandle, ModelPool, covered
 from perdure.core.request_digest import request_digest
-from perdure.core.types import (
-    Completion,
-    Draw,
-    Message,
-    Request,
-    Sampling,
-    TokenCount,
-    Usage,
-)
+from perdure.core.types import Completion, Draw, Message, Request, Sampling
+from perdure.core.usage import TokenCount, Usage
 from perdure.models.scripted import ScriptedModel
 from perdure.storage.call_log import CallLog
 from tests.core.pool_parts import Batches, Store, ask, echo, logged, pool_with, texts

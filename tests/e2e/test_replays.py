@@ -58,7 +58,8 @@ MOODY = """
 from pathlib import Path
 
 from perdure.core.errors import ModelUnavailable
-from perdure.core.types import Completion, TokenCount, Usage
+from perdure.core.types import Completion
+from perdure.core.usage import TokenCount, Usage
 
 
 class Moody:

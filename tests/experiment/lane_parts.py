@@ -12,7 +12,8 @@ from typing import Annotated, ClassVar
 from perdure.core.callback import Callback, CallbackContext
 from perdure.core.errors import ModelError, ModelUnavailable
 from perdure.core.parameters import Operational
-from perdure.core.types import JSON, Completion, Message, Request, TokenCount
+from perdure.core.types import JSON, Completion, Message, Request
+from perdure.core.usage import TokenCount
 from perdure.environments.counter import WORLD as COUNTER
 from perdure.environments.counter import CounterEnvironment
 

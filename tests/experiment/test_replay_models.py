@@ -71,7 +71,8 @@ WORLD = replace(counter.WORLD, environment=Talking)
 
 USER = '''
 from perdure.core.errors import ModelError
-from perdure.core.types import Completion, Message, TokenCount, Usage
+from perdure.core.types import Completion, Message
+from perdure.core.usage import TokenCount, Usage
 
 ASKED = []
 
@@ -244,7 +245,8 @@ MOODY = """
 from pathlib import Path
 
 from perdure.core.errors import ModelUnavailable
-from perdure.core.types import Completion, TokenCount, Usage
+from perdure.core.types import Completion
+from perdure.core.usage import TokenCount, Usage
 
 
 class Moody:

@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 
 from perdure.core.charges import Charge, Times
 from perdure.core.session import SessionRecord
-from perdure.core.types import JSON, EvaluationOutcome, SessionStatus, Usage
+from perdure.core.types import JSON, EvaluationOutcome, SessionStatus
+from perdure.core.usage import Usage
 from perdure.metrics.success import wilson_interval
 from perdure.metrics.summary import summarise
 from perdure.metrics.tokens import TokenTotals

@@ -16,7 +16,8 @@ from perdure.core.errors import ConfigError, StorageError
 from perdure.core.model import ModelSpec, ResponseStore
 from perdure.core.parts import Reasoning, Text, ToolCall
 from perdure.core.pool import ModelPool
-from perdure.core.types import Completion, Message, Request, TokenLogprob, Usage
+from perdure.core.types import Completion, Message, Request
+from perdure.core.usage import TokenLogprob, Usage
 from perdure.models.response_cache import ResponseCache
 from perdure.models.scripted import ScriptedModel
 from perdure.storage.cache_folder import cache_folder

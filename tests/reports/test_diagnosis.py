@@ -166,7 +166,7 @@ def test_the_command_and_the_report_show_it_by_run(tmp_path: Path) -> None:
     for run, one in zip((first, second), facts, strict=True):
         assert one["lost"] == {str(cause): count for cause, count in diagnose(run).counts.items()}
         assert Counter(step["cause"] for step in one["steps"]) == Counter(one["lost"])
-    shown = runner.invoke(app, ["diagnose", str(first.folder), "--steps", "3"])
+    shown = runner.invoke(app, ["diagnose", str(first.folder), "--steps", "3"], env={"COLUMNS": "300"})
     assert shown.exit_code == 0
     for header in ("no action", "not in the prompt", "model erred", "the perfect reader"):
         assert header in shown.stdout

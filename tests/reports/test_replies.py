@@ -11,7 +11,8 @@ import pytest
 import perdure
 from perdure.conformance import counter_player
 from perdure.core.session import Session, SessionStatus
-from perdure.core.types import JSON, Completion, Evaluation, EvaluationOutcome, Request, Usage
+from perdure.core.types import JSON, Completion, Evaluation, EvaluationOutcome, Request
+from perdure.core.usage import Usage
 from perdure.experiment.compare import compare_runs
 from perdure.experiment.runs import Run
 from perdure.metrics.token_kinds import tokens_by_kind

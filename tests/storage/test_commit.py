@@ -13,12 +13,8 @@ from perdure.core.charges import Charge, Times
 from perdure.core.errors import RunFolderError, StorageError
 from perdure.core.history import InteractionHistory
 from perdure.core.session import Session
-from perdure.core.types import (
-    JSON,
-    Message,
-    SessionStatus,
-    Usage,
-)
+from perdure.core.types import JSON, Message, SessionStatus
+from perdure.core.usage import Usage
 from perdure.environments.counter import CounterEnvironment
 from perdure.storage import files
 from perdure.storage.run_reader import RunReader

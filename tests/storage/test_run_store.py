@@ -32,8 +32,8 @@ from perdure.core.types import (
     Sampling,
     SessionStatus,
     Trial,
-    Usage,
 )
+from perdure.core.usage import Usage
 from perdure.environments.counter import CounterEnvironment
 from perdure.models.scripted import ScriptedModel
 from perdure.storage.run_reader import RunReader

@@ -12,7 +12,8 @@ import pytest
 
 from perdure.core.agent import ContextView, ModelAgent
 from perdure.core.session import Rejected
-from perdure.core.types import Completion, Trial, Usage
+from perdure.core.types import Completion, Trial
+from perdure.core.usage import Usage
 from perdure.experiment.config import load_config
 from perdure.experiment.experiment import Experiment
 from perdure.strategies.reply_example import split_example

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from perdure.core.model import Outcome
-from perdure.core.types import Request, Usage
+from perdure.core.types import Request
+from perdure.core.usage import Usage
 
 Answered: TypeAlias = Literal["asked", "cache", "unanswered", "log"]
 """How a call was first answered: by the model, by the response cache, not at all (perhaps paid), or from the

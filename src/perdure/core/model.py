@@ -8,7 +8,8 @@ from json import dumps
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from perdure.core.errors import ModelError, UsageError
-from perdure.core.types import JSON, Completion, Message, Request, TokenCount
+from perdure.core.types import JSON, Completion, Message, Request
+from perdure.core.usage import TokenCount
 
 Outcome: TypeAlias = Completion | ModelError
 """What became of one request."""

@@ -27,7 +27,8 @@ from perdure.core.model import (
     outcomes_of,
 )
 from perdure.core.reply_cleaning import clean_completion
-from perdure.core.types import Completion, Message, Request, TokenCount, Usage
+from perdure.core.types import Completion, Message, Request
+from perdure.core.usage import TokenCount, Usage
 
 
 class ModelHandle:

@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from perdure.core.computed_once import computed_once
 from perdure.core.parts import Part, Reasoning, ToolCall, checked_parts, encode_parts, is_one_text, said
+from perdure.core.usage import TokenLogprob, Usage
 
 JSON: TypeAlias = Any
 """Anything `json.dumps` accepts; used only at the edges where the shape belongs to a plugin."""
@@ -170,33 +171,6 @@ class Sampling:
     stop: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Usage:
-    """Tokens of one call as the server counted them; cached and reasoning are parts of the first two."""
-
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cached_tokens: int = 0
-    reasoning_tokens: int = 0
-
-    def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            self.prompt_tokens + other.prompt_tokens,
-            self.completion_tokens + other.completion_tokens,
-            self.cached_tokens + other.cached_tokens,
-            self.reasoning_tokens + other.reasoning_tokens,
-        )
-
-
-@dataclass(frozen=True)
-class TokenLogprob:
-    """Natural-log probability of one completion token and of its alternatives."""
-
-    token: str
-    logprob: float
-    alternatives: Mapping[str, float] = field(default_factory=dict)
-
-
 @dataclass(frozen=True, init=False)
 class Completion:
     """One reply of a language model: `Completion("a text")`, or several parts."""
@@ -213,7 +187,7 @@ class Completion:
         self,
         content: str | Iterable[Part],
         finish_reason: str = "stop",
-        usage: Usage = Usage(),
+        usage: Usage = Usage(),  # noqa: B008 - frozen
         logprobs: Iterable[TokenLogprob] = (),
         seconds: float = 0.0,
     ) -> None:
@@ -259,14 +233,6 @@ class Completion:
 
 Reply: TypeAlias = Completion
 """What an agent answers with: text, tool calls and thoughts, why it ended, and what it cost."""
-
-
-@dataclass(frozen=True)
-class TokenCount:
-    """Size of a prompt, and whether the served model's own tokenizer counted it."""
-
-    tokens: int
-    exact: bool
 
 
 @dataclass(frozen=True)

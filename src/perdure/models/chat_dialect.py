@@ -9,17 +9,8 @@ from typing import Literal, TypeAlias, get_args
 
 from perdure.core.errors import ModelError
 from perdure.core.parts import Image, Part, Reasoning, Text, ToolCall, ToolResult
-from perdure.core.types import (
-    JSON,
-    NO_TEXT,
-    Completion,
-    Message,
-    Request,
-    Role,
-    SessionStatus,
-    TokenLogprob,
-    Usage,
-)
+from perdure.core.types import JSON, NO_TEXT, Completion, Message, Request, Role, SessionStatus
+from perdure.core.usage import TokenLogprob, Usage
 from perdure.core.well_formed import well_formed
 from perdure.models.parameter_checks import check_choice
 

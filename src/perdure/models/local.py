@@ -14,7 +14,8 @@ from typing import Any
 from perdure.core.errors import ConfigError, MissingExtra, ModelError, ModelUnavailable
 from perdure.core.installation import add_extras, add_packaged_model
 from perdure.core.model import Outcome, timed
-from perdure.core.types import Message, Request, TokenCount
+from perdure.core.types import Message, Request
+from perdure.core.usage import TokenCount
 from perdure.models.chat_dialect import (
     ChatOptions,
     SchemaFormat,

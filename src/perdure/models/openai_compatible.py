@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 from perdure.core.errors import ConfigError, ModelUnavailable
 from perdure.core.model import Outcome, timed
 from perdure.core.parameters import Operational
-from perdure.core.types import JSON, Message, Request, TokenCount
+from perdure.core.types import JSON, Message, Request
+from perdure.core.usage import TokenCount
 from perdure.models.as_answered import as_answered
 from perdure.models.chat_dialect import (
     ChatOptions,

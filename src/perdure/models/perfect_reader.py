@@ -15,7 +15,8 @@ from perdure.core.errors import ConfigError
 from perdure.core.model import Outcome
 from perdure.core.randomness import keyed_random
 from perdure.core.request_digest import request_digest
-from perdure.core.types import Completion, Message, Request, TokenCount, Usage
+from perdure.core.types import Completion, Message, Request
+from perdure.core.usage import TokenCount, Usage
 from perdure.core.world import Reader, World
 from perdure.models.parameter_checks import check_at_least, check_choice
 from perdure.models.token_estimate import estimate_text

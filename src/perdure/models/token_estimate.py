@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from perdure.core.types import Message, TokenCount
+from perdure.core.types import Message
+from perdure.core.usage import TokenCount
 
 _CHARACTERS_A_TOKEN = 4
 _TOKENS_A_MESSAGE = 4

@@ -12,7 +12,8 @@ from typing import Any, Self
 from perdure.core.errors import ConfigError, ModelError, Refusal, StorageError, UsageError
 from perdure.core.model import LanguageModel
 from perdure.core.pool import ModelHandle
-from perdure.core.types import JSON, Message, Request, Sampling, Usage
+from perdure.core.types import JSON, Message, Request, Sampling
+from perdure.core.usage import Usage
 from perdure.core.well_formed import spelled_out
 from perdure.state.action import TextActions
 from perdure.state.agent_options import PatchRules, check_options, check_text, check_whole

@@ -25,7 +25,8 @@ from perdure.core.model import NumberedCall, Outcome
 from perdure.core.outcome_json import decode_outcome, encode_outcome
 from perdure.core.parts import decode_parts, encode_parts
 from perdure.core.request_digest import request_options
-from perdure.core.types import JSON, Completion, Message, Observation, Role, SessionStatus, Usage
+from perdure.core.types import JSON, Completion, Message, Observation, Role, SessionStatus
+from perdure.core.usage import Usage
 from perdure.storage.files import lines_from, unseal
 
 LOG_VERSION = 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
@@ -110,10 +109,8 @@ def _base(config: SweepConfig, path: Path) -> tuple[Path, dict[str, JSON]]:
     file = path.resolve().parent / config.base
     try:
         base = read_toml(file)
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path}: base: {config.base!r} is not valid TOML: {error}") from error
-    except (OSError, ValueError) as error:  # a NUL in a path is a ValueError
-        raise ConfigError(f"{path}: base: cannot read {config.base!r:.200}: {error}") from error
+    except ConfigError as error:
+        raise ConfigError(f"{path}: base: {error}") from error
     check_plain(base)
     return file.parent, base
 
