@@ -23,7 +23,7 @@ TEMPLATES = {CONFIG: "quickstart_model.toml.template", SWEEP: "quickstart_sweep.
 """Files to go on from."""
 MODEL_TASKS = 2
 MODEL_TOKENS = 96
-"""Three tasks and short replies keep real inference on one thread well below three minutes."""
+"""Two tasks, short replies and no retries keep real inference on one thread well below three minutes."""
 HORIZON = 100
 STRATEGIES = {
     "full_history": {"name": "full_history"},
