@@ -29,7 +29,17 @@ CASES = ((200, 64, 4.5), (512, 256, 4.5))
 """Threads, connections, and the seconds to reach."""
 
 CHOICE = {"index": 0, "message": {"role": "assistant", "content": "Action: add 3"}, "finish_reason": "stop"}
-REPLY = json.dumps({"choices": [CHOICE], "usage": {"prompt_tokens": 700, "completion_tokens": 20}}).encode()
+USAGE = {"prompt_tokens": 700, "completion_tokens": 20, "total_tokens": 720}
+REPLY = json.dumps(
+    {
+        "id": "c-1",
+        "object": "chat.completion",
+        "created": 0,
+        "model": "m",
+        "choices": [CHOICE],
+        "usage": USAGE,
+    }
+).encode()
 RESPONSE = (
     b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(REPLY) + REPLY
 )

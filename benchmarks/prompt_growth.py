@@ -1,7 +1,8 @@
 """How prompts grow with the steps of a task, what a shared budget leaves, and whether the harness stays flat.
 
-The perfect reader plays the warehouse, so what is measured is the strategy. Prints one line a figure: figure,
-target, ratio. Exponents are those of total tokens ∝ T^b over T = 500 to 1000, with 95 % intervals over tasks.
+The perfect reader plays, so what is measured is the strategy and the world. Prints one line a figure: figure,
+target, ratio. Exponents are those of total tokens ∝ T^b over the second half of the steps, with 95 %
+intervals over tasks: of T = 50 to 800 for every world, of T = 1000 for the strategies.
 """
 
 from __future__ import annotations
@@ -19,11 +20,12 @@ import perdure
 from perdure.core.agent import ContextStrategy, ContextView
 from perdure.core.model import Outcome, all_outcomes
 from perdure.core.pool import ModelHandle
-from perdure.core.types import Completion, Message, Request, TokenCount, Trial
+from perdure.core.types import Completion, Message, Request, Trial
+from perdure.core.usage import TokenCount
 from perdure.environments.warehouse import WORLD, WarehouseEnvironment
 from perdure.environments.warehouse.state import WarehouseState
 from perdure.metrics.growth import Fit, cumulative_exponent, slope, step_series
-from perdure.models.perfect_reader import PerfectReaderModel
+from perdure.models.perfect_reader import PerfectReaderModel, count_pieces
 from perdure.strategies.capped_summary import CappedSummary
 from perdure.strategies.full_history import FullHistory
 from perdure.strategies.memory import Memory
@@ -36,12 +38,33 @@ STEPS = 1000
 MODEL = {"provider": "perfect_reader", "tokenizer": "pieces"}
 
 
+WORLDS: dict[str, dict[str, Any]] = {
+    "repository, union": {"name": "repository"},
+    "repository, main": {"name": "repository", "verbs": "main"},
+    "repository, appendix": {"name": "repository", "verbs": "appendix"},
+    "warehouse, paper": {"name": "warehouse", "profile": "paper"},
+    "warehouse, dense": {"name": "warehouse", "profile": "dense"},
+    "warehouse, growth": {"name": "warehouse", "profile": "growth"},
+}
+GROWS = "warehouse, growth"
+"""The one world whose true state is meant to grow."""
+TARGETS = {50: 1.05, 100: 1.05, 200: 1.05, 400: 1.05, 800: 1.08}
+OPENING = 25
+"""Steps until the first results and requests are there: before them observations are shorter."""
+
+
 def play(
-    strategy: dict[str, Any], *, tasks: int, horizon: int = STEPS, profile: str = "paper"
+    strategy: dict[str, Any],
+    *,
+    tasks: int,
+    horizon: int = STEPS,
+    profile: str = "paper",
+    world: dict[str, Any] | None = None,
 ) -> perdure.Run:
+    chosen = world or {"name": "warehouse", "profile": profile}
     return perdure.run(
         {
-            "environment": {"name": "warehouse", "tasks": tasks, "horizon": horizon, "profile": profile},
+            "environment": {**chosen, "tasks": tasks, "horizon": horizon},
             "agent": {"strategy": strategy},
             "models": {"default": MODEL},
         },
@@ -62,6 +85,38 @@ def state_sizes(run: perdure.Run, index: int) -> list[float]:
         shown = call.messages[-1].text.partition("```json\n")[2].partition("\n```")[0]
         sizes.append(float(sum(len(value) for value in json.loads(shown).values())))
     return sizes
+
+
+def shown_states(run: perdure.Run, index: int) -> list[float]:
+    """Tokens of the state that each prompt of a session showed."""
+    shown = (call.messages[-1].text.partition("```json\n")[2] for call in run.reader.calls(index))
+    return [float(count_pieces(text.partition("\n```")[0])) for text in shown]
+
+
+def growth_of_worlds() -> None:
+    """A perfect state's exponents by T, and the slope of its prompts at a fixed size of the state."""
+    for name, world in WORLDS.items():
+        run = play({"name": "structured_state"}, tasks=20, horizon=max(TARGETS), world=world)
+        series = [step_series(line) for line in run.reader.ledger()]
+        states = [shown_states(run, index) for index in range(len(series))]
+        for horizon, target in TARGETS.items():
+            fit = cumulative_exponent([session.tokens[:horizon] for session in series])
+            told = f"{name}, T={horizon}: exponent {interval(fit, 3)}"
+            if name == GROWS:
+                true = cumulative_exponent([sizes[:horizon] for sizes in states])
+                print(f"{told}, that of its true state {interval(true, 3)}, no target: it is meant to grow")
+            else:
+                ratio = 0.0 if fit is None else fit.value / target
+                print(f"{told}, target <= {target}, ratio {ratio:.2f}")
+        rest = [
+            [prompt - size for prompt, size in zip(session.prompts[OPENING:], sizes[OPENING:], strict=True)]
+            for session, sizes in zip(series, states, strict=True)
+        ]
+        fit = slope(rest)
+        print(
+            f"{name}: {interval(fit, 5)} prompt tokens a step at a fixed state, "
+            f"0 inside: {fit is not None and fit.contains(0)}; score {score(run):.2f}"
+        )
 
 
 def growth_of_prompts() -> None:
@@ -203,6 +258,7 @@ def harness() -> None:
 
 
 def main() -> None:
+    growth_of_worlds()
     growth_of_prompts()
     collapse()
     harness()

@@ -17,7 +17,8 @@ from pydantic import BaseModel, Field
 
 from perdure import LanguageModel, Refusal, Request, StateAgent
 from perdure.core.model import Outcome
-from perdure.core.types import Message, TokenCount
+from perdure.core.types import Message
+from perdure.core.usage import TokenCount
 from perdure.models.scripted import ScriptedModel
 from perdure.state.paths import pointer
 

@@ -267,6 +267,33 @@ def test_no_function_is_long() -> None:
     assert long == []
 
 
+CONTRACT_AND_LOOP = {
+    *("core/types", "core/session", "core/history", "core/environment", "core/world", "core/agent"),
+    *("core/callback", "core/controller"),
+}
+RESUME = {
+    *("core/recording", "storage/call_log", "storage/run_store", "experiment/lane", "experiment/stream"),
+}
+
+
+@pytest.mark.parametrize(
+    ("heading", "folder", "needed", "most"),
+    [
+        ("The contract and the loop", "core/", CONTRACT_AND_LOOP, 1_600),
+        ("How a run resumes", "", RESUME, 900),
+    ],
+)
+def test_what_a_newcomer_reads_stays_short(heading: str, folder: str, needed: set[str], most: int) -> None:
+    """The reading lists of CONTRIBUTING are whole, and their files are few lines together."""
+    text = (SOURCE.parents[1] / "CONTRIBUTING.md").read_text("utf-8")
+    chain = re.search(rf"- {heading}:[^`]*(?:`core/`[^`]*)?`([^`]*→[^`]*)`", text)
+    assert chain is not None
+    listed = [folder + name for name in chain[1].split(" → ")]
+    assert needed <= set(listed)
+    lines = {name: len((SOURCE / f"{name}.py").read_text("utf-8").splitlines()) for name in listed}
+    assert sum(lines.values()) < most, lines
+
+
 def environment_folders() -> list[Path]:
     folders = sorted(path.parent for path in (SOURCE / "environments").glob("*/__init__.py"))
     return [folder for folder in folders if assigns(f"environments.{folder.name}", "WORLD")]

@@ -172,7 +172,7 @@ def test_it_counts_with_the_models_tokenizer(tmp_path: Path) -> None:
         pass
 
     def agent(model: object) -> ModelAgent:
-        from perdure.core.types import TokenCount
+        from perdure.core.usage import TokenCount
         from perdure.strategies.full_history import FullHistory
 
         made = Counting(model, FullHistory())  # type: ignore[arg-type]

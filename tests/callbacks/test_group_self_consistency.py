@@ -16,16 +16,8 @@ from perdure.core.environment import Opening
 from perdure.core.errors import ConfigError, ModelError
 from perdure.core.model import Outcome
 from perdure.core.pool import ModelHandle
-from perdure.core.types import (
-    JSON,
-    Completion,
-    Message,
-    Observation,
-    Reply,
-    Request,
-    SessionStatus,
-    TokenCount,
-)
+from perdure.core.types import JSON, Completion, Message, Observation, Reply, Request, SessionStatus
+from perdure.core.usage import TokenCount
 from perdure.models.scripted import ScriptedModel
 from tests.core.playing import DONE, play, pool_of, step_to_goal
 

@@ -8,7 +8,7 @@ import pytest
 
 import perdure
 from perdure.callbacks.save_current_session import CALLBACK, SaveCurrentSession
-from perdure.core.reply_cleaning import well_formed
+from perdure.core.well_formed import well_formed
 from tests.core.playing import DONE, play, step_to_goal
 from tests.core.spy import Spy
 

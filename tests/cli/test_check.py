@@ -76,3 +76,28 @@ def test_a_model_that_wants_a_world_gets_that_of_an_environment(perdure: Perdure
 def test_a_model_that_conforms(perdure: Perdure) -> None:
     result = perdure("check", "model", "scripted", "--set", 'replies=["yes"]', "--set", "cycle=true")
     assert result.exit_code == 0, result.stdout
+
+
+LEAKS = """
+from perdure import Callback
+
+
+class Leaks(Callback):
+    learns = True
+    seen = []
+
+    def on_environment_complete(self, ctx):
+        self.seen.append(ctx.session.index)
+
+    def on_state_save(self, ctx):
+        return object()
+"""
+
+
+def test_a_callback_that_conforms_and_one_that_does_not(perdure: Perdure, folder: Path) -> None:
+    good = perdure("check", "callback", "experience_replay", "--set", "k=2")
+    assert good.exit_code == 0, good.stdout
+    Path("leaks.py").write_text(LEAKS)
+    bad = perdure("check", "callback", "leaks.py:Leaks")
+    assert bad.exit_code == 1
+    assert "FAIL" in bad.stdout

@@ -157,7 +157,7 @@ def test_runs_of_other_tasks_are_refused(perdure: Perdure) -> None:
 def test_runs_of_other_environment_versions_are_refused(perdure: Perdure) -> None:
     outcome = perdure("compare", played(perdure, "weak"), played(perdure, "strong", 0, 31))
     assert outcome.exit_code == 2
-    assert "version '1+31.0', not '1+30.0'" in outcome.stderr
+    assert "version '2+31.0', not '2+30.0'" in outcome.stderr
 
 
 @pytest.mark.parametrize(

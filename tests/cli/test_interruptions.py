@@ -37,7 +37,7 @@ from pathlib import Path
 
 def reply(request):
     sessions = Path("out/sessions.jsonl")
-    while Path("hold").exists() and sessions.read_text().count("\\n") >= 2:
+    while Path("hold").exists() and sessions.read_text().count("\\n") >= 1:
         Path("holding").touch()
         time.sleep(0.02)
     return "Action: read"
@@ -101,7 +101,7 @@ def test_interrupt_then_resume(folder: Path, stop: signal.Signals, code: int) ->
     )
     sessions = folder / "out" / "sessions.jsonl"
     deadline = time.monotonic() + 300
-    # Not as soon as the second line is there: a commit that is interrupted before its fsync is taken back.
+    # Not as soon as the first line is there: a commit that is interrupted before its fsync is taken back.
     while not (folder / "holding").exists():
         assert running.poll() is None, "the run ended before it could be interrupted"
         assert time.monotonic() < deadline, "two tasks take longer than any machine needs"
@@ -110,7 +110,7 @@ def test_interrupt_then_resume(folder: Path, stop: signal.Signals, code: int) ->
     _, stderr = running.communicate(timeout=300)
     assert running.returncode == code
     assert stderr == "interrupted; nothing finished is lost: the same command resumes 'out'\n"
-    assert len(sessions.read_text().splitlines()) == 2
+    assert len(sessions.read_text().splitlines()) == 1
     (folder / "hold").unlink()
     resumed = command(folder, *arguments)
     assert resumed.returncode == 0, resumed.stderr

@@ -58,7 +58,7 @@ def test_three_agents_then_resumed(perdure: Perdure, folder: Path, monkeypatch: 
 def test_with_its_own_defaults(perdure: Perdure) -> None:
     body = json.loads(perdure("quickstart", "--quiet", "--json").stdout)
     model = body["runs"][2]
-    assert model["sessions"] == 3
+    assert model["sessions"] == 2
     assert model["tokens"]["completion"] > 0
 
 

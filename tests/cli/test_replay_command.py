@@ -47,11 +47,11 @@ def test_a_changed_record_is_named_with_both_texts(perdure: Perdure) -> None:
 
 def test_another_environment_version_is_refused(perdure: Perdure) -> None:
     perdure("run", "counter.toml", "-q", "--out", "out")
-    before, after = (f'environment_version = "{version}+6.0"' for version in (1, 0))
+    before, after = (f'environment_version = "{version}+6.0"' for version in (2, 0))
     edit_config(Path("out/config.toml"), before, after)
     result = perdure("replay", "out")
     assert result.exit_code == 1
-    assert "version 0+6.0, this is version 1+6.0" in result.stdout
+    assert "version 0+6.0, this is version 2+6.0" in result.stdout
 
 
 def keep_sessions(folder: str, count: int) -> None:

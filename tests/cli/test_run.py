@@ -226,3 +226,15 @@ def test_a_task_id_of_any_name_is_looked_up_as_it_is(perdure: Perdure) -> None:
     result = perdure("run", "counter.toml", "--tasks", "0,🦊", "--out", "out")
     assert result.exit_code == 2
     assert "has no task '🦊'" in result.stderr
+
+
+def test_the_command_tells_what_moves_and_refuses_to_grow(perdure: Perdure, folder: Path) -> None:
+    common = ["run", "counter.toml", "--out", "run", "--no-floors"]
+    common += ["--set", "memory_block=4", "--set", "probes.checkpoints=2", "--set", "probes.tasks=['0']"]
+    first = perdure(*common, "--limit", "3")
+    assert first.exit_code == 0, first.stderr
+    assert "memory_block = 4: probes after 0, 2, 3 sessions move up to 0, 3" in first.stderr.splitlines()
+    refused = perdure(*common, "--quiet", "--limit", "5")
+    assert refused.exit_code == 2
+    (line,) = [line for line in refused.stderr.splitlines() if "move up" not in line]
+    assert "'run' has its probes along 3 sessions and cannot go on to 5; give another --out" in line

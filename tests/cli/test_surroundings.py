@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -141,6 +142,44 @@ def test_a_sweep_decides_once_also_when_it_goes_on(folder: Path, monkeypatch: py
     assert roots(resolve_runs(sweep, sweep.runs)) == ["host", "host"]
     elsewhere = load_sweep(Path("sweep.toml"), out=Path("elsewhere"))
     assert roots(resolve_runs(elsewhere, elsewhere.runs)) == ["debian", "debian"]
+
+
+ON_A_ROOT = """
+import os
+from pathlib import Path
+from perdure.environments.operating_system import OperatingSystemEnvironment
+
+with Path("loaded_by").open("a") as file:
+    file.write(f"{os.getpid()}\\n")
+print("loaded")
+
+
+class Mine(OperatingSystemEnvironment):
+    pass
+"""
+
+
+def test_a_sweep_decides_once_for_a_subclass_in_a_file_without_loading_it(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+    Path("mine.py").write_text(ON_A_ROOT)
+    Path("dies.py").write_text("import os\nos._exit(7)\n")
+    Path("sweep.toml").write_text(
+        '[base]\nagent = { kind = "oracle" }\n[grid]\nseed = [1, 2]\n'
+        'environment.name = ["dies.py:Mine", "mine.py:Mine", "counter"]\n'
+    )
+    sweep = load_sweep(Path("sweep.toml"), out=Path("out"))
+    given = [run.config["environment"].get("root") for run in resolve_runs(sweep, sweep.runs)]
+    assert sorted(given, key=str) == [None, None, None, None, "host", "host"]
+    ready = root_folder("debian") / READY
+    ready.parent.mkdir(parents=True)
+    ready.touch()
+    again = [run.config["environment"].get("root") for run in resolve_runs(sweep, sweep.runs)]
+    assert again == given, "also when it goes on another day"
+    loaders = set(Path("loaded_by").read_text().split())
+    assert str(os.getpid()) not in loaders
+    assert len(loaders) == 1
 
 
 def roots(runs: list[SweepRun]) -> list[str]:

@@ -8,13 +8,8 @@ from pathlib import Path
 from perdure.core.errors import ModelError, ModelUnavailable
 from perdure.core.model import LanguageModel, ModelSpec, Outcome
 from perdure.core.pool import ModelPool
-from perdure.core.types import (
-    Completion,
-    Message,
-    Request,
-    TokenCount,
-    Usage,
-)
+from perdure.core.types import Completion, Message, Request
+from perdure.core.usage import TokenCount, Usage
 from perdure.storage.call_log import CallLog
 
 

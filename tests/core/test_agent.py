@@ -35,9 +35,9 @@ from perdure.core.types import (
     Sampling,
     SessionStatus,
     Trial,
-    Usage,
     text_digest,
 )
+from perdure.core.usage import Usage
 from perdure.models.scripted import ScriptedModel
 from perdure.strategies.full_history import FullHistory
 

@@ -10,15 +10,9 @@ import pytest
 
 from perdure.core.errors import Divergence, ModelUnavailable
 from perdure.core.model import Outcome
-from perdure.core.types import (
-    JSON,
-    Completion,
-    Reasoning,
-    Request,
-    Text,
-    ToolCall,
-    Usage,
-)
+from perdure.core.parts import Reasoning, Text, ToolCall
+from perdure.core.types import JSON, Completion, Request
+from perdure.core.usage import Usage
 from perdure.models.scripted import ScriptedModel
 from tests.core.pool_parts import Batches, Store, ask, echo, logged, texts
 from tests.core.sealed import edit

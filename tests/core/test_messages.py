@@ -7,21 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.core.types import (
-    Completion,
-    Image,
-    Message,
-    Part,
-    Reasoning,
-    Role,
-    Text,
-    ToolCall,
-    ToolResult,
-    Usage,
-    decode_parts,
-    encode_parts,
-    text_digest,
-)
+from perdure.core.parts import Image, Part, Reasoning, Text, ToolCall, ToolResult, decode_parts, encode_parts
+from perdure.core.types import Completion, Message, Role, text_digest
+from perdure.core.usage import Usage
 
 TEXTS = st.text(st.characters(codec=None, exclude_categories=()))
 PARTS: st.SearchStrategy[Part] = st.one_of(

@@ -12,17 +12,10 @@ from hypothesis import strategies as st
 
 from perdure.core.errors import PluginNotFound, UsageError
 from perdure.core.model import LanguageModel, ModelSpec, Outcome
-from perdure.core.pool import ModelHandle, ModelPool
+from perdure.core.pool import ModelHandle, ModelPool, covered
 from perdure.core.request_digest import request_digest
-from perdure.core.types import (
-    Completion,
-    Draw,
-    Message,
-    Request,
-    Sampling,
-    TokenCount,
-    Usage,
-)
+from perdure.core.types import Completion, Draw, Message, Request, Sampling
+from perdure.core.usage import TokenCount, Usage
 from perdure.models.scripted import ScriptedModel
 from perdure.storage.call_log import CallLog
 from tests.core.pool_parts import Batches, Store, ask, echo, logged, pool_with, texts
@@ -217,3 +210,16 @@ def test_two_requests_have_one_digest_only_if_they_are_the_same(
 ) -> None:
     same = one == other and model == other_model
     assert (request_digest(one, model) == request_digest(other, other_model)) == same
+
+
+@pytest.mark.parametrize(
+    ("spans", "seconds"),
+    [
+        ([], 0.0),
+        ([(1.0, 3.0)], 2.0),
+        ([(5.0, 6.0), (1.0, 3.0)], 3.0),
+        ([(1.0, 4.0), (2.0, 3.0), (3.5, 5.0)], 4.0),
+    ],
+)
+def test_a_batch_is_under_way_while_any_of_it_is(spans: list[tuple[float, float]], seconds: float) -> None:
+    assert covered(spans) == seconds

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.core.reply_cleaning import CleanReply, clean_reply, well_formed
-from perdure.core.types import ToolCall
+from perdure.core.parts import ToolCall
+from perdure.core.reply_cleaning import CleanReply, clean_reply
+from perdure.core.well_formed import well_formed
 
 ACTION = "Action: Operation\n```sql\nSELECT 1;\n```"
 MARKS = [

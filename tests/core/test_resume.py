@@ -87,6 +87,7 @@ def test_a_world_that_answers_otherwise_now_restarts_the_task_by_default(bench: 
 def test_a_task_that_starts_again_does_so_in_a_fresh_environment(bench: Bench) -> None:
     interrupted(bench)
     built = bench.built
+    bench.knobs()
     bench.run()
     assert bench.built == built + 1
     bench.out = bench.folder / "other"

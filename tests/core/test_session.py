@@ -76,21 +76,21 @@ def test_a_verdict_is_final() -> None:
     session.evaluate(Evaluation(EvaluationOutcome.CORRECT, 1.0))
     with pytest.raises(IllegalTransition, match="has its outcome: correct"):
         session.evaluate(Evaluation(EvaluationOutcome.INCORRECT, 0.0))
-    session.settle()
+    session.conclude()
     assert session.evaluation.outcome is EvaluationOutcome.CORRECT
 
 
 @pytest.mark.parametrize("status", TERMINAL)
-def test_an_ungraded_session_settles_as_unknown(status: SessionStatus) -> None:
+def test_an_ungraded_session_is_concluded_as_unknown(status: SessionStatus) -> None:
     session = session_in(status)
-    session.settle()
+    session.conclude()
     assert session.evaluation == Evaluation(EvaluationOutcome.UNKNOWN, 0.0)
 
 
 @pytest.mark.parametrize("status", [S.INITIAL, S.RUNNING])
-def test_an_unfinished_session_cannot_settle(status: SessionStatus) -> None:
+def test_an_unfinished_session_cannot_be_concluded(status: SessionStatus) -> None:
     with pytest.raises(IllegalTransition, match="must also finish"):
-        session_in(status).settle()
+        session_in(status).conclude()
 
 
 @pytest.mark.parametrize("status", [status for status in S if status is not S.RUNNING])
@@ -186,6 +186,9 @@ def test_the_record_is_frozen_and_complete() -> None:
         "turns": 2,
         "malformed": 0,
         "fallbacks": 0,
+        "cut": 0,
+        "tolerated": 0,
+        "state_updates": None,
         "clock": EPOCH,
     }
     assert record.correct

@@ -11,8 +11,9 @@ from perdure.callbacks.regenerate_on_invalid_action import RegenerateOnInvalidAc
 from perdure.core.agent import UNREADABLE, Agent, ContextStrategy, ModelAgent
 from perdure.core.callback import Callback, CallbackContext
 from perdure.core.controller import Limits
+from perdure.core.parts import Reasoning, Text
 from perdure.core.pool import ModelHandle
-from perdure.core.types import NO_TEXT, Completion, Reasoning, Request, Text, Trial
+from perdure.core.types import NO_TEXT, Completion, Request, Trial
 from perdure.environments.counter import CounterEnvironment
 from perdure.models.scripted import Given
 from perdure.strategies.full_history import FullHistory

@@ -62,6 +62,7 @@ def run_block(block: Block, folder: Path, python: list[str], path: str) -> None:
     assert done.returncode == 0, f"line {block.line}:\n{block.code}\n{done.stdout}\n{done.stderr}"
 
 
+@pytest.mark.timeout(240)  # a page is many commands, each in a process of its own
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_code_blocks_run(page: Path, tmp_path: Path) -> None:
     python: list[str] = []

@@ -41,7 +41,7 @@ def entry(
 
 
 def play(folder: Path, task: dict[str, Any], replies: list[str], **environment: Any) -> PastSession:
-    """One task through configuration, controller, journal and store; the session as read back from disk."""
+    """One task through configuration, controller, call log and store; the session as read back from disk."""
     tasks = folder / "task.json"
     tasks.write_text(json.dumps({"0": task}))
     run = perdure.run(

@@ -12,7 +12,8 @@ from typing import Annotated, ClassVar
 from perdure.core.callback import Callback, CallbackContext
 from perdure.core.errors import ModelError, ModelUnavailable
 from perdure.core.parameters import Operational
-from perdure.core.types import JSON, Completion, Message, Request, TokenCount
+from perdure.core.types import JSON, Completion, Message, Request
+from perdure.core.usage import TokenCount
 from perdure.environments.counter import WORLD as COUNTER
 from perdure.environments.counter import CounterEnvironment
 
@@ -113,22 +114,22 @@ class Watches(Callback):
 
 
 class Breaks(Callback):
-    """Raises in session 9 and, sooner, in session 12; both once the nine before them are through."""
+    """Raises in session 9 and, sooner, in session 12; both after those before 9 have ended."""
 
     reach = "session"
-    through: ClassVar[threading.Semaphore] = threading.Semaphore(0)
-    broken: ClassVar[threading.Event] = threading.Event()
+    ended: set[int] = set()  # noqa: RUF012 - the lanes' instances share it
+    raised = threading.Event()
 
     def on_environment_complete(self, ctx: CallbackContext) -> None:
         index = ctx.session.index
-        if index < 9:
-            self.through.release()
-        if index == 12:
-            for _ in range(9):
-                self.through.acquire(timeout=20)
-            self.broken.set()
+        self.ended.add(index)
         if index == 9:
-            self.broken.wait(20)
-            time.sleep(0.1)
+            self.raised.wait(30)
+            time.sleep(0.2)
+        if index == 12:
+            ends = time.monotonic() + 30
+            while not self.ended >= {*range(10)} and time.monotonic() < ends:
+                time.sleep(0.01)
+            self.raised.set()
         if index in (9, 12):
             raise KeyError(f"session {index}")

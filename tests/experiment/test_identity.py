@@ -369,8 +369,14 @@ def test_the_digest_of_a_large_file_is_remembered_until_it_changes(
     assert counted() == 2
     (entry,) = (tmp_path / "cache" / "perdure" / "digests").iterdir()
     entry.write_text("torn")
-    assert digest_of(file) != first
+    second = digest_of(file)
+    assert second != first
     assert counted() == 3
+    whole = entry.read_bytes()
+    for place in range(0, len(whole), 7):
+        entry.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        assert digest_of(file) == second, "a flipped bit is no other file"
+        entry.write_bytes(whole)
 
 
 def test_the_digest_of_a_file_that_was_just_written_is_not_remembered(

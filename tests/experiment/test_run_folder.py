@@ -40,10 +40,10 @@ def refusal(config: dict[str, Any], out: Path, *sets: str) -> str:
 @pytest.mark.parametrize(
     ("sets", "changed"),
     [
-        (["seed=1"], "Changed: environment_version: '1+2.0' → '1+2.1'; seed: 0 → 1"),
+        (["seed=1"], "Changed: environment_version: '2+2.0' → '2+2.1'; seed: 0 → 1"),
         (["agent.kind=do_nothing"], "Changed: agent.kind: 'oracle' → 'do_nothing'"),
         (["limits.max_interactions=3"], "Changed: limits.max_interactions: None → 3"),
-        (["environment.tasks=3"], "environment.tasks: 2 → 3; environment_version: '1+2.0' → '1+3.0'"),
+        (["environment.tasks=3"], "environment.tasks: 2 → 3; environment_version: '2+2.0' → '2+3.0'"),
         (['callbacks=[{name="abort_on_agent_errors"}]'], "callbacks.0.name: None → 'abort_on_agent_errors'"),
         (["name=other"], "Changed: name: 'run' → 'other'"),
     ],
@@ -126,7 +126,7 @@ def test_the_written_configuration_is_the_resolved_one_and_can_be_run_again(tmp_
     again = perdure.run(body, out=tmp_path / "again")
     assert again.hash == run.hash
     assert (again.folder / "sessions.jsonl").read_bytes() == (run.folder / "sessions.jsonl").read_bytes()
-    assert run.environment_version == "1+3.0"
+    assert run.environment_version == "2+3.0"
 
 
 def test_secrets_of_the_environment_never_enter_the_folder(

@@ -3,9 +3,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.core.recording import Charge, Times
+from perdure.core.charges import Charge, Times
 from perdure.core.session import SessionRecord
-from perdure.core.types import JSON, EvaluationOutcome, SessionStatus, Usage
+from perdure.core.types import JSON, EvaluationOutcome, SessionStatus
+from perdure.core.usage import Usage
 from perdure.metrics.success import wilson_interval
 from perdure.metrics.summary import summarise
 from perdure.metrics.tokens import TokenTotals

@@ -8,22 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perdure.core.errors import ConfigError, ModelError
-from perdure.core.reply_cleaning import well_formed
-from perdure.core.types import (
-    Completion,
-    Image,
-    Message,
-    Reasoning,
-    Request,
-    Role,
-    Sampling,
-    SessionStatus,
-    Text,
-    TokenLogprob,
-    ToolCall,
-    ToolResult,
-    Usage,
-)
+from perdure.core.parts import Image, Reasoning, Text, ToolCall, ToolResult
+from perdure.core.types import Completion, Message, Request, Role, Sampling, SessionStatus
+from perdure.core.usage import TokenLogprob, Usage
+from perdure.core.well_formed import well_formed
 from perdure.models.chat_dialect import (
     ChatOptions,
     EmptyReply,

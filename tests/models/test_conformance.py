@@ -13,7 +13,8 @@ import pytest
 from perdure.conformance.models import CHECKS, check_model
 from perdure.core.errors import ModelError
 from perdure.core.model import LanguageModel, Outcome
-from perdure.core.types import Completion, Message, Request, SessionStatus, TokenCount, Usage
+from perdure.core.types import Completion, Message, Request, SessionStatus
+from perdure.core.usage import TokenCount, Usage
 from perdure.models.local import LocalModel
 from perdure.models.openai_compatible import OpenAICompatibleModel
 from perdure.models.scripted import ScriptedModel

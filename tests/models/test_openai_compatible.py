@@ -11,16 +11,9 @@ import pytest
 
 from perdure.core.errors import ConfigError, ModelError, ModelUnavailable
 from perdure.core.model import LanguageModel, all_outcomes
-from perdure.core.types import (
-    Completion,
-    Draw,
-    Message,
-    Request,
-    Sampling,
-    TokenCount,
-    ToolCall,
-    Usage,
-)
+from perdure.core.parts import ToolCall
+from perdure.core.types import Completion, Draw, Message, Request, Sampling
+from perdure.core.usage import TokenCount, Usage
 from perdure.models.openai_compatible import MODEL, OpenAICompatibleModel
 from tests.models.connecting import Connect, ask, one
 from tests.models.fake_provider import Answer, FakeProvider, Received, completion, error

@@ -11,7 +11,8 @@ from perdure.core.agent import ContextView, ModelAgent
 from perdure.core.errors import ModelError, ModelUnavailable, RunFolderError
 from perdure.core.model import LanguageModel, all_outcomes
 from perdure.core.request_digest import request_digest, request_options
-from perdure.core.types import Completion, Draw, Message, Reply, Request, Sampling, Usage
+from perdure.core.types import Completion, Draw, Message, Reply, Request, Sampling
+from perdure.core.usage import Usage
 from perdure.models.recorded import MODEL, RecordedModel, recorded_request
 from perdure.models.scripted import Given
 from perdure.storage.records import RecordedCall

@@ -9,13 +9,8 @@ import pytest
 
 from perdure.core.errors import ModelError, ModelUnavailable
 from perdure.core.model import all_outcomes
-from perdure.core.types import (
-    Completion,
-    Message,
-    Request,
-    SessionStatus,
-    Usage,
-)
+from perdure.core.types import Completion, Message, Request, SessionStatus
+from perdure.core.usage import Usage
 from tests.models.connecting import Connect, ask, one
 from tests.models.fake_provider import Answer, FakeProvider, completion, error
 

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,14 @@ from hypothesis import strategies as st
 
 from perdure.core.errors import ConfigError, StorageError
 from perdure.core.model import ModelSpec, ResponseStore
+from perdure.core.parts import Reasoning, Text, ToolCall
 from perdure.core.pool import ModelPool
-from perdure.core.types import Completion, Message, Reasoning, Request, Text, TokenLogprob, ToolCall, Usage
-from perdure.models.response_cache import ResponseCache, default_cache_folder
+from perdure.core.types import Completion, Message, Request
+from perdure.core.usage import TokenLogprob, Usage
+from perdure.models.response_cache import ResponseCache
 from perdure.models.scripted import ScriptedModel
+from perdure.storage.cache_folder import cache_folder
+from perdure.storage.files import seal
 
 DIGEST = "0123456789abcdef" * 2
 COUNTS = st.integers(0, 10**9)
@@ -69,12 +74,20 @@ def test_a_miss_is_none_and_the_folders_have_two_levels(tmp_path: Path) -> None:
     assert file.relative_to(cache.folder).parts[:2] == ("01", "23")
 
 
-WRONG_FIELDS = b'{"text": "x", "finish_reason": "s", "usage": {"a": 1}, "tool_calls": [], "logprobs": []}'
+WRONG_FIELDS = {"text": "x", "finish_reason": "s", "usage": {"a": 1}, "tool_calls": [], "logprobs": []}
+UNSEALED = [b"", b"{", b"\xff\xfe", b"[]", b"null", b'"x"', b'{"schema": 1}', b"[" * 100_000]
 DAMAGES = [
-    *(b"", b"{", b"\xff\xfe", b"[]", b"null", b'"x"', b'{"schema": 1}', b"[" * 100_000),
-    b'{"schema": 99, "completion": {}}',
-    b'{"schema": 1, "completion": {"text": 3}}',
-    b'{"schema": 1, "completion": %s}' % WRONG_FIELDS,
+    *UNSEALED,
+    *(
+        seal({"request": DIGEST, **fields}).encode()
+        for fields in (
+            {"schema": 99, "completion": {}},
+            {"schema": 3, "completion": {"text": 3}},
+            {"schema": 3, "completion": WRONG_FIELDS},
+            {"schema": 3, "completion": []},
+            {"schema": 3},
+        )
+    ),
 ]
 
 
@@ -99,6 +112,28 @@ def test_a_truncated_entry_is_a_miss_wherever_it_is_cut(tmp_path: Path) -> None:
         assert cache.get(DIGEST) is None
 
 
+def test_a_flipped_bit_anywhere_is_a_miss(tmp_path: Path) -> None:
+    """The call is asked again: no other reply is ever given in its place."""
+    cache = ResponseCache(tmp_path)
+    cache.put(DIGEST, Completion("Action: add 3", usage=Usage(1, 2)))
+    [file] = tmp_path.rglob("*.json")
+    whole = file.read_bytes()
+    for place, bit in product(range(len(whole)), range(8)):
+        flipped = bytearray(whole)
+        flipped[place] ^= 1 << bit
+        file.write_bytes(flipped)
+        assert cache.get(DIGEST) is None, (place, bit)
+
+
+def test_the_entry_of_another_request_is_a_miss(tmp_path: Path) -> None:
+    cache = ResponseCache(tmp_path)
+    cache.put(DIGEST, Completion("x"))
+    [file] = tmp_path.rglob("*.json")
+    other = DIGEST[:4] + "f" * (len(DIGEST) - 4)
+    file.rename(file.with_name(f"{other[4:]}.json"))
+    assert cache.get(other) is None
+
+
 def test_processes_write_the_same_entries_and_read_only_whole_ones(tmp_path: Path) -> None:
     command = [sys.executable, "-c", WRITER, str(tmp_path)]
     writers = [subprocess.Popen([*command, letter]) for letter in "abc"]
@@ -121,7 +156,7 @@ def test_a_digest_cannot_leave_the_folder(tmp_path: Path) -> None:
     ],
 )
 def test_the_default_folder(environment: dict[str, str], expected: Path) -> None:
-    assert default_cache_folder(environment) == expected
+    assert cache_folder("responses", environment) == expected
 
 
 def test_the_default_folder_is_read_when_a_cache_is_made(

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from perdure.core.errors import ConfigError, ModelError
 from perdure.core.model import LanguageModel, all_outcomes
-from perdure.core.types import Completion, Message, Request, SessionStatus, Usage
+from perdure.core.types import Completion, Message, Request, SessionStatus
+from perdure.core.usage import Usage
 from perdure.experiment.construct import construct
 from perdure.models.scripted import MODEL, ScriptedModel
 from perdure.models.token_estimate import estimate_messages, estimate_text

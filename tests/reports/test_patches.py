@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import perdure
-from perdure.reports.patches import patch_facts, patches_table
+from perdure.reports.facts import run_facts
+from perdure.reports.patches import patches_table
 
 
 def warehouse(folder: Path, replies: str | None = None, horizon: int = 10) -> perdure.Run:
@@ -29,11 +30,11 @@ def warehouse(folder: Path, replies: str | None = None, horizon: int = 10) -> pe
 
 
 def test_a_perfect_reader_fails_nothing_and_knows_the_truth(tmp_path: Path) -> None:
-    facts = patch_facts(warehouse(tmp_path, horizon=30))
+    facts = run_facts(warehouse(tmp_path, horizon=30))["patches"]
     assert facts is not None
     assert facts["committed"] == 30
     assert facts["fidelity"] == pytest.approx(1.0)
-    assert (facts["lost"], facts["fallbacks"], sum(facts["failures"].values())) == (0, 0, 0)
+    assert (facts["lost"], sum(facts["failures"].values())) == (0, 0)
     table = patches_table([{"patches": facts}], ["A"])
     assert table is not None
 
@@ -53,17 +54,16 @@ def reply(request):
 
 
 def test_a_state_that_is_not_kept_is_seen(tmp_path: Path) -> None:
-    facts = patch_facts(warehouse(tmp_path, FORGETS))
+    facts = run_facts(warehouse(tmp_path, FORGETS))["patches"]
     assert facts is not None
     assert facts["fidelity"] < 0.7
     assert facts["failures"]["syntax"] > 0
-    assert facts["fallbacks"] > 0
 
 
 def test_runs_without_patches_have_none(tmp_path: Path) -> None:
     run = perdure.run(
         {"environment": {"name": "counter", "tasks": 1}, "agent": {"kind": "oracle"}}, out=tmp_path / "run"
     )
-    assert patch_facts(run) is None
+    assert run_facts(run)["patches"] is None
     assert patches_table([{"patches": None}], ["A"]) is None
-    assert json.dumps(patch_facts(run)) == "null"
+    assert json.dumps(run_facts(run)["patches"]) == "null"

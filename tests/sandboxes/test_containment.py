@@ -14,7 +14,7 @@ import pytest
 from perdure.sandboxes.bubblewrap import BubblewrapSandbox
 from perdure.sandboxes.limits import Limits
 from perdure.sandboxes.sandbox import ExecResult
-from tests.sandboxes.availability import need_bubblewrap
+from tests.sandboxes.availability import need_bubblewrap, need_programs
 
 ROOM = 8_000
 MIB = 1 << 20
@@ -130,6 +130,19 @@ def test_memory_hog(machine: BubblewrapSandbox) -> None:
     result = run(machine, "python3 -c 'x = bytearray(3 << 30)'")
     assert result.exit_code == 1
     assert b"MemoryError" in result.output
+
+
+def test_memory_that_processes_share_since_a_fork_is_counted_once(machine: BubblewrapSandbox) -> None:
+    """Six processes with the same 100 MiB hold 100 of the 256 that are allowed, not 600."""
+    need_programs(machine, "python3")
+    script = (
+        "import os, time\n"
+        "held = bytes([1]) * (100 << 20)\n"
+        "children = [os.fork() or os._exit(time.sleep(2) or 0) for _ in range(5)]\n"
+        "print([os.waitpid(child, 0)[1] for child in children])\n"
+    )
+    result = machine.exec(f"python3 -c '{script}'", timeout=30, max_output=1000)
+    assert (result.exit_code, result.output) == (0, b"[0, 0, 0, 0, 0]\n")
 
 
 def test_memory_hog_of_many_processes(machine: BubblewrapSandbox) -> None:

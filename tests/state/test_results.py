@@ -23,7 +23,8 @@ from pydantic import BaseModel, SecretStr
 
 from perdure import Refusal, StateAgent
 from perdure.core.errors import ConfigError, PerdureError
-from perdure.state.rendering import readable, well_formed
+from perdure.core.well_formed import spelled_out
+from perdure.state.rendering import readable
 from perdure.state.tools import Tool
 from tests.state.test_agent import Asked, call, look, make
 
@@ -235,7 +236,7 @@ def test_what_is_json_is_shown_as_that_json(value: Any) -> None:
 
 @given(st.text(st.characters(exclude_categories=())))
 def test_texts_become_well_formed_and_well_formed_ones_stay(text: str) -> None:
-    mended = well_formed(text)
+    mended = spelled_out(text)
     mended.encode()
     try:
         text.encode()

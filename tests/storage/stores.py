@@ -59,5 +59,5 @@ class Tally(Callback):
 def ended(task: str, index: int = 0) -> Session:
     session = Session(task, index=index)
     session.finish(SessionStatus.TASK_UNKNOWN_ERROR)
-    session.settle()
+    session.conclude()
     return session

@@ -14,16 +14,9 @@ from hypothesis import strategies as st
 from perdure.core.errors import ModelError
 from perdure.core.model import Outcome
 from perdure.core.outcome_json import decode_outcome, encode_outcome
-from perdure.core.types import (
-    Completion,
-    Observation,
-    Reasoning,
-    SessionStatus,
-    Text,
-    TokenLogprob,
-    ToolCall,
-    Usage,
-)
+from perdure.core.parts import Reasoning, Text, ToolCall
+from perdure.core.types import Completion, Observation, SessionStatus
+from perdure.core.usage import TokenLogprob, Usage
 from perdure.storage.call_log import CallLog
 from tests.storage.logs import make, number, opened, recall, three_events
 

@@ -9,16 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from perdure.core.charges import Charge, Times
 from perdure.core.errors import RunFolderError, StorageError
 from perdure.core.history import InteractionHistory
-from perdure.core.recording import Charge, Times
 from perdure.core.session import Session
-from perdure.core.types import (
-    JSON,
-    Message,
-    SessionStatus,
-    Usage,
-)
+from perdure.core.types import JSON, Message, SessionStatus
+from perdure.core.usage import Usage
 from perdure.environments.counter import CounterEnvironment
 from perdure.storage import files
 from perdure.storage.run_reader import RunReader
@@ -81,7 +77,7 @@ def test_a_commit_that_fails_leaves_nothing(
         session = Session("b", index=1)
         session.start("a goal of its own", InteractionHistory([Message("user", "hello")]))
         session.finish(SessionStatus.COMPLETED)
-        session.settle()
+        session.conclude()
         task = finished_task(store, session)
         write_at = files.write_at
 
@@ -107,7 +103,7 @@ def test_a_commit_that_failed_leaves_nothing_to_the_next_one(
         session = Session("given up", index=0)
         session.start("a goal of its own", InteractionHistory([Message("user", "hello")]))
         session.finish(SessionStatus.COMPLETED)
-        session.settle()
+        session.conclude()
         write_at = files.write_at
 
         def full(descriptor: int, data: bytes, offset: int) -> int:

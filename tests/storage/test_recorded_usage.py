@@ -7,8 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import perdure
-from perdure.core.recording import Call, Charge, Times
-from perdure.core.types import Completion, Message, Request, Usage
+from perdure.core.charges import Call, Charge, Times
+from perdure.core.types import Completion, Message, Request
+from perdure.core.usage import Usage
 from perdure.storage.ledger import ledger_line, rows_of, rows_that_count
 from tests.e2e.learner import config
 from tests.storage.stores import ended, finished_task, opened

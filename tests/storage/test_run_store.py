@@ -32,8 +32,8 @@ from perdure.core.types import (
     Sampling,
     SessionStatus,
     Trial,
-    Usage,
 )
+from perdure.core.usage import Usage
 from perdure.environments.counter import CounterEnvironment
 from perdure.models.scripted import ScriptedModel
 from perdure.storage.run_reader import RunReader
@@ -68,7 +68,7 @@ def finished_sessions(draw: st.DrawFn) -> Session:
     if draw(st.booleans()):
         detail = draw(st.dictionaries(TEXTS, st.one_of(st.none(), st.booleans(), st.integers()), max_size=2))
         session.evaluate(Evaluation(EvaluationOutcome.CORRECT, draw(st.floats(0, 1)), detail))
-    session.settle()
+    session.conclude()
     return session
 
 

@@ -10,7 +10,8 @@ from perdure.core.history import HistoryFactory
 from perdure.core.model import Outcome
 from perdure.core.pool import ModelHandle
 from perdure.core.session import Rejected
-from perdure.core.types import Completion, Message, Observation, Request, TokenCount
+from perdure.core.types import Completion, Message, Observation, Request
+from perdure.core.usage import TokenCount
 
 INSTRUCTIONS = "Press the buttons."
 GOAL = "Open the gate."

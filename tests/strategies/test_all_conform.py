@@ -11,7 +11,9 @@ from perdure.core.agent import ContextStrategy
 from perdure.core.request_digest import request_digest
 from perdure.core.types import Completion
 from perdure.strategies.capped_summary import CappedSummary
+from perdure.strategies.full_history import FullHistory
 from perdure.strategies.memory import Memory
+from perdure.strategies.observation_masking import ObservationMasking
 from perdure.strategies.prompt_compression import PromptCompression
 from perdure.strategies.sliding_window import SlidingWindow
 from perdure.strategies.stateful import Stateful
@@ -24,6 +26,8 @@ def summariser() -> WordModel:
 
 
 BUILDS: dict[str, Callable[[], ContextStrategy]] = {
+    "full history": FullHistory,
+    "observation masking": lambda: ObservationMasking(window=2),
     "memory": lambda: Memory(model=summariser()),
     "memory with a period": lambda: Memory(model=summariser(), window=0, period=7),
     "stateful": Stateful,

@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.core.types import Completion, Request, TokenLogprob
+from perdure.core.types import Completion, Request
+from perdure.core.usage import TokenLogprob
 from perdure.models.token_estimate import estimate_text
 from perdure.state.extract import answer_text, extract
 from perdure.state.taxonomy import PatchRejected

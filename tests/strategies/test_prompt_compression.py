@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from perdure.core.errors import ConfigError, MissingExtra, ModelError
 from perdure.core.model import Outcome
 from perdure.core.pool import ModelHandle
-from perdure.core.types import Completion, Request, TokenLogprob
+from perdure.core.types import Completion, Request
+from perdure.core.usage import TokenLogprob
 from perdure.strategies.llmlingua_package import LLMLinguaPackage
 from perdure.strategies.logprob_scorer import LogprobScorer, surprisal
 from perdure.strategies.ngram_scorer import NGramScorer, split_pieces

@@ -40,13 +40,15 @@ def test_the_state_stands_indented_beside_the_whole_history() -> None:
 
 
 def test_the_last_value_of_a_top_level_key_wins() -> None:
-    *_, prompt = play(Stateful(), [update({"a": {"x": 1}, "b": 1}), update({"a": {"y": 2}})])
+    *_, prompt = play(
+        Stateful(merge="last_value"), [update({"a": {"x": 1}, "b": 1}), update({"a": {"y": 2}})]
+    )
     assert state_of(prompt) == {"a": {"y": 2}, "b": 1}
 
 
 def test_a_deep_merge_keeps_siblings_and_null_deletes() -> None:
     turns = [update({"a": {"x": 1, "z": 3}, "b": 1}), update({"a": {"y": 2, "z": None}, "c": None})]
-    *_, prompt = play(Stateful(merge="deep"), turns)
+    *_, prompt = play(Stateful(), turns)
     assert state_of(prompt) == {"a": {"x": 1, "y": 2}, "b": 1}
 
 

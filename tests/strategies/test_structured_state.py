@@ -18,6 +18,7 @@ from perdure.core.session import Rejected
 from perdure.core.types import Completion, Message, Observation, SessionStatus
 from perdure.models.token_estimate import estimate_messages
 from perdure.state import PatchJournal
+from perdure.strategies.hybrid import Hybrid
 from perdure.strategies.structured_state import STRATEGY, StructuredState
 from tests.strategies.counter_player import CANARY
 
@@ -68,9 +69,11 @@ def test_it_passes_the_suite_with_replies_of_its_own_format() -> None:
     def valid(step: int) -> str:
         return answer({"step": step}, f"press {step}")
 
-    variants: list[dict[str, Any]] = [{}, {"commit": "paper"}, {"constrained": False}]
+    variants: list[dict[str, Any]] = [{}, {"commit": "paper"}, {"constrained": False}, {"window": 2}]
+    variants += [{"compat": "paper"}, {"history_steps": 2}, {"history_steps": 2, "window": 1}]
     for options in variants:
-        results = list(check_strategy(partial(StructuredState, state_schema=SHELVES, **options), valid))
+        kind = Hybrid if "history_steps" in options else StructuredState
+        results = list(check_strategy(partial(kind, state_schema=SHELVES, **options), valid))
         assert [result for result in results if not result.passed] == []
     assert STRATEGY is StructuredState
 
@@ -118,7 +121,8 @@ def test_a_slip_costs_a_turn_and_no_interaction(tmp_path: Path) -> None:
 @pytest.mark.parametrize("experience", [(), ("LESSON-1", "LESSON-2")])
 def test_experience_is_part_of_the_instructions(experience: tuple[str, ...]) -> None:
     shown = started().render(ContextView("P", "G", experience, ()))[0].text
-    assert shown.startswith("\n\n".join(["P", *experience]))
+    assert shown.startswith("P\n\n# Your state")
+    assert shown.endswith("\n```\n\n" + "\n\n".join([*experience, "# Your goal\nG"]))
 
 
 def test_canaries_of_reasoning_and_of_earlier_observations_never_come_back() -> None:

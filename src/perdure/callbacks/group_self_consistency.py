@@ -88,7 +88,7 @@ class GroupSelfConsistency(Callback):
         if own is None or not self._groups or not isinstance(ctx.agent, ModelAgent):
             return
         requests = [ctx.agent.request(ctx.view(group)) for group in self._groups]
-        model = self._model or self._agents_model(ctx.agent)
+        model = self._voters(ctx.agent)
         outcomes = self._generate(model, requests)
         replies = [None if isinstance(outcome, ModelError) else outcome for outcome in outcomes]
         ballot = cast([own, *replies], ctx.read_action)
@@ -111,9 +111,9 @@ class GroupSelfConsistency(Callback):
         """The numbers of the solved sessions, and the batch size."""
         return {"solved": self._solved.newest(), "batch": [self._batch, self._smaller_in_a_row]}
 
-    def _agents_model(self, agent: ModelAgent) -> ModelHandle:
-        """The agent's model, with its tokens counted as this method's."""
-        return agent.model.under(f"callback:{label_of(self)}")
+    def _voters(self, agent: ModelAgent) -> ModelHandle:
+        """The voters' model: its prompts are the agent's, and counted with them under this method's name."""
+        return (self._model or agent.model).under(f"agent:{label_of(self)}")
 
     def _generate(self, model: ModelHandle, requests: Sequence[Request]) -> list[Outcome]:
         """One outcome a request, in batches that fit; what is too large alone stays an error."""

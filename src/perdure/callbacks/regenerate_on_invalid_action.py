@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from perdure.core.agent import UNREADABLE, refusal
 from perdure.core.callback import Callback, CallbackContext, Step
 
 
@@ -10,7 +11,8 @@ class RegenerateOnInvalidAction(Callback):
 
     After that the environment gets the reply and deals with it. Validity is the environment's own
     `read_action`. The rejected reply and `error` are shown to the model; both leave the prompt with the next
-    observation. Every attempt counts as a turn.
+    observation. A reply that was cut is told so instead. Every attempt counts as a turn, and as one of the
+    agent's own `retries`.
     """
 
     name = "regenerate_on_invalid_action"
@@ -21,7 +23,7 @@ class RegenerateOnInvalidAction(Callback):
         self,
         *,
         attempts: int = 2,
-        error: str = "This reply holds no valid action. Answer again in the required format.",
+        error: str = UNREADABLE,
     ) -> None:
         if attempts < 1:
             raise ValueError(f"attempts must be at least 1, not {attempts}")
@@ -34,7 +36,7 @@ class RegenerateOnInvalidAction(Callback):
         if session.reply is None or len(session.rejected) >= self._attempts:
             return
         if ctx.read_action(session.reply) is None:
-            session.reject(self._error)
+            session.reject(refusal(session.reply, self._error))
             ctx.controller.skip(Step.INTERACT)
 
 

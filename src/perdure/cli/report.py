@@ -41,6 +41,7 @@ def report(
 
 
 def _tables(facts: list[dict[str, JSON]]) -> list[Table | None]:
+    from perdure.reports.diagnosis import diagnosis_table
     from perdure.reports.patches import patches_table
     from perdure.reports.run_tables import (
         comparison_table,
@@ -50,13 +51,14 @@ def _tables(facts: list[dict[str, JSON]]) -> list[Table | None]:
         statuses_table,
     )
 
-    patches = patches_table(facts, labels(facts))
+    names = labels(facts)
     return [
         comparison_table(facts),
         statuses_table(facts),
         skills_table(facts),
         metrics_table(facts),
-        patches,
+        patches_table(facts, names),
+        diagnosis_table(facts, names),
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from perdure.experiment.experiment import Experiment
 
 
+_TASKS = r"Only these tasks: `0,7,12`; a comma in an id is written `\,`."
+
+
 def run(
     config: Annotated[Path, typer.Argument(help="The experiment, a TOML file.", show_default=False)],
     sets: Annotated[
@@ -25,7 +29,7 @@ def run(
         ),
     ] = [],  # noqa: B006 - typer reads the default, nobody changes it
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N tasks.")] = None,
-    tasks: Annotated[str | None, typer.Option(metavar="IDS", help="Only these tasks: `0,7,12`.")] = None,
+    tasks: Annotated[str | None, typer.Option(metavar="IDS", help=_TASKS)] = None,
     repeat: Annotated[int | None, typer.Option(min=1, help="Play the whole schedule N times.")] = None,
     out: Annotated[Path | None, typer.Option(help="Run folder [default: runs/NAME-HASH].")] = None,
     max_parallel: Annotated[
@@ -90,12 +94,17 @@ def _values(
     given: dict[str, JSON] = {
         "execution.limit": limit,
         "execution.repeat": repeat,
-        "tasks": None if tasks is None else [task.strip() for task in tasks.split(",")],
+        "tasks": None if tasks is None else task_ids(tasks),
         "execution.out": None if out is None else str(out),
         "execution.max_parallel": max_parallel,
         "execution.cache": cache or None,
     }
     return {key: value for key, value in given.items() if value is not None}
+
+
+def task_ids(given: str) -> list[str]:
+    r"""`0,7,12` as a list; a comma that belongs to an id is written `\,`. Nothing else means anything."""
+    return [part.strip().replace("\\,", ",") for part in re.split(r"(?<!\\),", given)]
 
 
 def _say_what_it_can_find(experiment: Experiment) -> None:
@@ -109,7 +118,8 @@ def _say_what_changed(experiment: Experiment) -> None:
     from perdure.experiment.surroundings import remarks
 
     if experiment.pending:
-        for line in remarks(experiment.config, experiment.identity, experiment.folder, experiment.base):
+        told = remarks(experiment.config, experiment.identity, experiment.folder, experiment.base)
+        for line in [*told, *experiment.moved]:
             typer.echo(printable(line), err=True)
 
 

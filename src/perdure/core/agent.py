@@ -20,6 +20,14 @@ UNREADABLE = "This reply holds no valid action. Answer again in the required for
 """Shown to the model when it is asked again."""
 
 
+def refusal(reply: Reply, error: str = UNREADABLE) -> str:
+    """What a model is told of a reply that cannot be used: that it was cut, where it was, else the error."""
+    if not reply.is_cut:
+        return error
+    length = f" after {reply.usage.completion_tokens} tokens" if reply.usage.completion_tokens else ""
+    return f"Your reply was cut{length}, before it was complete. Answer again, in fewer words."
+
+
 @dataclass(frozen=True)
 class ContextView:
     """Everything a strategy may render. What it leaves out, the model does not see."""
@@ -67,14 +75,17 @@ class ContextView:
 
     @property
     def instructions_block(self) -> str:
-        """Instructions, then experience, for strategies whose replies have a form of their own."""
-        return "\n\n".join([self.instructions, *self.experience])
+        """Instructions, then experience."""
+        return self.instructions_with("")
 
     @property
     def text_instructions(self) -> str:
         """Instructions, how a reply is written, experience: what is the same for all tasks stands first."""
-        form = [self.reply_form] if self.reply_form else []
-        return "\n\n".join([self.instructions, *form, *self.experience])
+        return self.instructions_with(self.reply_form)
+
+    def instructions_with(self, form: str) -> str:
+        """The same with another form of a reply; nothing follows its example but experience."""
+        return "\n\n".join(part for part in (self.instructions, form, *self.experience) if part)
 
 
 @dataclass(frozen=True)
@@ -85,6 +96,8 @@ class Absorbed:
     error: str | None = None
     fallback: bool = False
     """The reply could not be used: the action is taken in its place."""
+    tolerances: tuple[str, ...] = ()
+    """What had to be forgiven to read the reply, by name."""
 
     def __post_init__(self) -> None:
         if (self.action is None) == (self.error is None):
@@ -114,7 +127,10 @@ class ContextStrategy(Protocol):
         """The environment answered: commit if `observation.accepted`; summarise here, through the pool."""
 
     def trace(self) -> JSON:
-        """What is recorded with the session: patches, counts of failures. None for nothing; deterministic."""
+        """What is recorded with the session: patches, counts of failures. None for nothing; deterministic.
+
+        A strategy that keeps a state says under `state_updates` how often it changed: every table shows it.
+        """
 
 
 class Agent(ABC):
@@ -209,6 +225,8 @@ class ModelAgent(Agent):
         if absorbed.action is not None and self._is_unreadable(absorbed.action):
             absorbed = Absorbed(error=UNREADABLE)
         self._fell_back = absorbed.error is not None and self._rejected >= self._retries
+        if absorbed.error is not None and not self._fell_back:
+            return Absorbed(error=refusal(reply, absorbed.error))
         if not self._fell_back:
             return absorbed
         return Absorbed(action=reply.text if self._no_op is None else self._no_op, fallback=True)

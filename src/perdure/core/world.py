@@ -28,13 +28,25 @@ class StateSupport:
     """What strategies need that keep a state in place of a history."""
 
     schema: Any = None
-    """What an agent without a history has to know: a pydantic model, a JSON Schema, or None for notes."""
+    """What an agent without a history has to know: a pydantic model, a JSON Schema, or None for notes. The
+    first of its `examples` is what the worked example of an answer writes into the state."""
     action_form: str
-    """How one action is written by itself, to follow the words "the one action to take now"."""
+    """How one action is written by itself, to follow the words "the one action to take now". The first text
+    between backticks in it is the action of the worked example."""
     action_pattern: str | Sequence[str] | None = None
     """A regular expression for whole actions, or the list of all of them."""
     no_op: str | None = None
     """The action that changes nothing and ends nothing."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What one step asks for, before it is answered."""
+
+    is_right: Callable[[str], bool]
+    """Whether an action, as a reply writes it, would answer the step rightly. Nothing is carried out."""
+    solvable: bool = True
+    """False where what came before left no right answer."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +61,9 @@ class Readers:
     """(environment, trial, actions) → the true state after each action, found by playing them again."""
     fidelity: Callable[[JSON, JSON], float]
     """(state, truth) → how much of the truth a state holds, in [0, 1]."""
+    asked: Callable[[Any, Trial, Iterable[str]], Iterator[Asked | None]] | None = None
+    """(environment, trial, actions) → what each action's step asked for, found by playing them again; None
+    for a step that does not count."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +80,8 @@ class World:
     do_nothing: str
     """The reply that ends a task without doing anything: the floor."""
     reply_form: Callable[[Any], str]
-    """How a free-text reply writes an action, ending with its one example; no part of the instructions."""
+    """How a free-text reply writes an action, ending with its one example, below a line that ends with
+    `example:`; no part of the instructions."""
     normalise: Callable[[str], str] = unchanged
     """An observation without what legitimately differs between two runs, for resume and replay."""
     oracle: Callable[[Any], Agent] | None = None

@@ -15,6 +15,11 @@ from perdure.storage.run_store import RunStore
 from perdure.storage.snapshots import Snapshot
 
 
+def next_border(place: int, size: int, sessions: int) -> int:
+    """The first border of blocks of `size` at or after a place; the end of the schedule is one."""
+    return min(-(-place // size) * size, sessions)
+
+
 @dataclass(frozen=True)
 class Block:
     """What every session of a block meets: callback states, the past, and what the history factory holds."""
@@ -23,13 +28,14 @@ class Block:
     states: Mapping[str, JSON]
     history_items: tuple[Message, ...] | None
 
-    def meet(self, lane: Lane) -> None:
-        """Let the lane's next session begin with the memory of the block's beginning."""
+    def meet(self, lane: Lane) -> PastSessions:
+        """Let the lane's next session begin with the memory of the block's beginning; the past it sees."""
         callbacks = lane.callbacks
         if isinstance(callbacks, FrozenCallbacks):
             callbacks.meet(self.past, self.states)
         if self.history_items is not None:
             lane.set_history_items(self.history_items)
+        return self.past
 
 
 class Blocks:

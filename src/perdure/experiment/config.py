@@ -129,6 +129,7 @@ class ExecutionSection(_Section):
 
 
 WALL = "wall"
+_AN_INSTANT = "2026-01-01T12:00:00Z"
 
 
 class RunConfig(_Section):
@@ -137,7 +138,7 @@ class RunConfig(_Section):
     name: str = Field(default="run", pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
     seed: int = 0
     clock: str = EPOCH.isoformat()
-    """What worlds give as the present: date, time and offset, as ISO 8601 writes them; or `wall`, the instant
+    """What worlds give as the present: date, time and offset, as ISO 8601 writes them; or `wall`, the second
     at which each task was first begun."""
     environment: PluginSection
     agent: AgentSection = AgentSection()
@@ -159,9 +160,14 @@ class RunConfig(_Section):
     def _one_spelling(cls, text: str) -> str:
         if text == WALL:
             return text
-        instant = datetime.fromisoformat(text)
+        try:
+            instant = datetime.fromisoformat(text)
+        except ValueError:
+            raise ValueError(f"expected an instant such as {_AN_INSTANT}, or {WALL!r}") from None
         if instant.tzinfo is None:
-            raise ValueError("expected an offset from UTC too, such as 2026-01-01T12:00:00Z")
+            raise ValueError(f"expected an offset from UTC too, such as {_AN_INSTANT}")
+        if instant.microsecond:
+            raise ValueError(f"expected whole seconds, such as {_AN_INSTANT}")
         return instant.astimezone(UTC).isoformat()
 
     @property
@@ -198,7 +204,7 @@ def load_config(
         check_plain({key: value for key, value in source.items() if key != "clock"})
         data, label = _plain_copy(source), "configuration"
     else:
-        data, label = _read_toml(Path(source)), str(source)
+        data, label = read_toml(Path(source)), str(source)
     for assignment in sets:
         apply_set(data, assignment)
     for key, value in (values or {}).items():
@@ -275,15 +281,6 @@ def parse_toml(text: str) -> dict[str, JSON]:
         raise ValueError("its values are nested too deeply") from None
 
 
-def read_toml(path: Path) -> dict[str, JSON]:
-    """The table that a TOML file holds; a pipe will do. Raises OSError, and what `parse_toml` raises."""
-    with path.open("rb") as file:
-        content = file.read(LARGEST_FILE + 1)
-    if len(content) > LARGEST_FILE:
-        raise ValueError(f"it has more than {LARGEST_FILE >> 20} MiB")
-    return parse_toml(content.decode("utf-8"))
-
-
 def check_plain(data: Mapping[str, JSON], prefix: str = "", depth: int = 1) -> None:
     """Refuse what could not be written down as TOML and as JSON alike: dates, NaN, endless nesting."""
     if depth > _DEEPEST:
@@ -334,15 +331,25 @@ def flatten(data: Mapping[str, JSON], prefix: str = "") -> dict[str, JSON]:
     return flat
 
 
-def _read_toml(path: Path) -> dict[str, JSON]:
+def read_toml(path: Path, what: str = "configuration file") -> dict[str, JSON]:
+    """The content of a file. Raises ConfigError, which says what was not there."""
     try:
-        return read_toml(path)
+        return parse_toml(_bounded_text(path))
     except FileNotFoundError:
-        raise ConfigError(f"there is no configuration file {str(path)!r}") from None
+        raise ConfigError(f"there is no {what} {str(path)!r}") from None
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{str(path)!r} is not valid TOML: {error}") from error
     except (OSError, ValueError) as error:
         raise ConfigError(f"cannot read {str(path)!r}: {error}") from error
+
+
+def _bounded_text(path: Path) -> str:
+    """What a file or a pipe holds. Raises OSError, ValueError."""
+    with path.open("rb") as file:
+        content = file.read(LARGEST_FILE + 1)
+    if len(content) > LARGEST_FILE:
+        raise ValueError(f"it has more than {LARGEST_FILE >> 20} MiB")
+    return content.decode("utf-8")
 
 
 def _plain_copy(source: Mapping[str, JSON]) -> dict[str, JSON]:

@@ -6,6 +6,7 @@ import inspect
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
@@ -70,14 +71,8 @@ def bind(
     `offered` are defaults for parameters that the constructor has and the user did not set; `given` are facts
     of the run, which the user cannot set here. Raises ConfigError: one line with key, value and choices.
     """
-    signature = inspect.signature(target)
-    hints = declared_types(target, where)
+    accepted, hints = _accepted(target), declared_types(target, where)
     configured = _Given(base, files or PluginFiles(), model_for)
-    accepted = {
-        name: parameter
-        for name, parameter in signature.parameters.items()
-        if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
-    }
     arguments: dict[str, Any] = {}
     facts = {key: value for key, value in (given or {}).items() if key in accepted}
     for key, value in parameters.items():
@@ -98,10 +93,25 @@ def bind(
     return arguments
 
 
-def declared_types(target: Any, where: str) -> dict[str, Any]:
+@lru_cache(maxsize=128)
+def _accepted(target: Any) -> Mapping[str, inspect.Parameter]:
+    """The parameters that can be named, read once: every lane is built with them."""
+    return {
+        name: parameter
+        for name, parameter in inspect.signature(target).parameters.items()
+        if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+    }
+
+
+@lru_cache(maxsize=128)
+def _type_hints(target: Any) -> Mapping[str, Any]:
+    return get_type_hints(target.__init__ if inspect.isclass(target) else target, include_extras=True)
+
+
+def declared_types(target: Any, where: str) -> Mapping[str, Any]:
     """Annotations of a constructor's parameters, markers included. Raises ConfigError."""
     try:
-        return get_type_hints(target.__init__ if inspect.isclass(target) else target, include_extras=True)
+        return _type_hints(target)
     except NameError as error:
         raise ConfigError(f"{where}: {error} when its annotations are read; import it at run time") from error
 

@@ -11,6 +11,8 @@ from perdure.metrics.tokens import Price, TokenTotals, add_ledger_line
 
 def run_cost(config: RunConfig, ledger: Iterable[Mapping[str, JSON]]) -> float | None:
     """US dollars; None when no model was asked or one that was asked has no price."""
+    if all(section.price is None for section in config.models.values()):
+        return None
     totals: dict[str, TokenTotals] = {}
     for line in ledger:
         add_ledger_line(totals, line, by="model")

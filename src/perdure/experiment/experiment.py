@@ -25,6 +25,7 @@ from perdure.experiment.plugins import Plugins
 from perdure.experiment.probes import (
     check_probes_taken,
     is_probe_finished,
+    moved_lines,
     probe_folder,
     probe_positions,
 )
@@ -69,7 +70,7 @@ class Experiment:
         self.environment = self._parts.environment()
         try:
             self.schedule = make_schedule(self.environment, config, self._skills)
-            self.probe_positions = probe_positions(config.probes, len(self.schedule))
+            self.probe_positions = probe_positions(config.probes, len(self.schedule), self._block or 1)
             self._probed = probed_tasks(self.environment, config)
         except BaseException:
             self.environment.release()
@@ -138,6 +139,12 @@ class Experiment:
         self.pool.close()
 
     @property
+    def moved(self) -> list[str]:
+        """What stands elsewhere than the configuration says, as memory is frozen in blocks: one line each."""
+        block, sessions = self._block or 1, len(self.schedule)
+        return moved_lines(self.config.probes, self.config.execution.snapshot_every, block, sessions)
+
+    @property
     def trials(self) -> list[Trial]:
         """Everything that will be played: the stream, and every probe."""
         return [*self.schedule, *self._probed * len(self.probe_positions)]
@@ -154,16 +161,19 @@ class Experiment:
         """
         if not self.pending and not self.probe_positions:
             return Parallelism(1)
-        parts = self._callback_parts
-        reaching = [part.label for part in parts if part.reaches and not self._is_frozen(part)]
         return parallelism(
             self.config.execution.max_parallel,
             world=self.world,
             environment=self.environment,
             models=self.pool.asked,
-            streams=reaching,
-            block=None if self.config.stateless else self.config.memory_block,
+            streams=self._reaching,
+            block=self._block,
         )
+
+    @property
+    def _reaching(self) -> list[str]:
+        """Callbacks that have memory over sessions."""
+        return [part.label for part in self._callback_parts if part.reaches and not self._is_frozen(part)]
 
     @property
     def parallelism_warning(self) -> str:
@@ -183,7 +193,7 @@ class Experiment:
                 record_surroundings(self.folder, self.config, self.base)
             store = stack.enter_context(self._store(self.folder))
             build = self._callback_builder(watchers)
-            blocks = self._blocks() if self.config.memory_block and not self.config.stateless else None
+            blocks = self._blocks(self._block) if self._block else None
             stream = self._stream(self.schedule, store, build, lanes, blocks, frozen=self.config.stateless)
             stack.callback(stream.close)
             if restart:
@@ -252,11 +262,15 @@ class Experiment:
 
         return build
 
-    def _blocks(self) -> Blocks:
-        assert self.config.memory_block is not None
+    @property
+    def _block(self) -> int | None:
+        """For how many sessions memory is frozen, where anything remembers."""
+        return None if self.config.stateless else self.config.memory_block
+
+    def _blocks(self, size: int) -> Blocks:
         reaching = [part for part in self._callback_parts if part.reaches]
         return Blocks(
-            self.config.memory_block,
+            size,
             lambda: CallbackList(self._parts.callbacks(reaching, self._facts)),
             self.environment.history_factory.items(),
         )
@@ -265,11 +279,11 @@ class Experiment:
         return self.config.stateless and part.learns
 
     def _open(self, folder: Path, identity: Mapping[str, JSON], planned: int) -> RunFolder:
-        kept = self._plugins.kept()
+        kept, may_grow = self._plugins.kept(), self.config.probes is None
         if folder != self.folder:  # a probe has its stream's copies
             up = os.path.relpath(self.folder, folder)
             kept = KeptFiles({key: f"{up}/{place}" for key, place in kept.values.items()})
-        run = Description(self.config, identity, self.base, planned, kept)
+        run = Description(self.config, identity, self.base, planned, kept, may_grow)
         return RunFolder.open(folder, run, accept_version=self.accept_version)
 
     def _store(self, folder: Path) -> closing[RunStore]:
@@ -305,6 +319,7 @@ class Experiment:
             normalise=self.world.normalise,
             frozen=frozen,
             wall_clock=self.config.is_wall_clock,
+            reaches=bool(self._reaching),
         )
 
     def _lane(self, callbacks: Callable[[Parts], CallbackList], *, alone: bool) -> Lane:

@@ -10,7 +10,8 @@ from hashlib import blake2b, file_digest
 from pathlib import Path
 
 from perdure.core.errors import ConfigError
-from perdure.core.types import JSON
+from perdure.storage.cache_folder import cache_folder
+from perdure.storage.files import seal, unseal
 
 _SMALL = 1 << 20
 """Bytes; a smaller file is read faster than its remembered digest is found."""
@@ -39,36 +40,37 @@ def _file(path: Path) -> str:
     found = path.stat()
     if found.st_size < _SMALL:
         return _blake(path.read_bytes())
-    kept = _cache_folder() / f"{_blake(os.fsencode(path.resolve()))}.json"
+    kept = _place(path)
     stamp = [found.st_size, found.st_mtime_ns, found.st_ino]
-    if (remembered := _remembered(kept, stamp)) is not None:
+    if kept is not None and (remembered := _remembered(kept, stamp)) is not None:
         return remembered
     with path.open("rb") as file:
         digest = file_digest(file, lambda: blake2b(digest_size=16)).hexdigest()
-    if time.time() - found.st_mtime > _SETTLED_SECONDS:
+    if kept is not None and time.time() - found.st_mtime > _SETTLED_SECONDS:
         with suppress(OSError):  # where nothing can be kept, the file is read each time
             kept.parent.mkdir(parents=True, exist_ok=True)
             temporary = kept.with_suffix(f".{os.getpid()}.tmp")
-            temporary.write_text(json.dumps([stamp, digest]), "utf-8")
+            temporary.write_text(seal({"file": stamp, "digest": digest}), "utf-8")
             temporary.replace(kept)
     return digest
 
 
+def _place(path: Path) -> Path | None:
+    """Where a file's digest is remembered; None for a user without a home."""
+    try:
+        return cache_folder("digests") / f"{_blake(os.fsencode(path.resolve()))}.json"
+    except ConfigError:
+        return None
+
+
 def _remembered(kept: Path, stamp: list[int]) -> str | None:
     try:
-        entry: JSON = json.loads(kept.read_bytes())
-    except (OSError, ValueError):
+        entry = unseal(kept.read_bytes()) or {}
+    except OSError:
         return None
-    if isinstance(entry, list) and len(entry) == 2 and entry[0] == stamp and isinstance(entry[1], str):
-        return entry[1]
-    return None
+    digest: str | None = entry.get("digest") if entry.get("file") == stamp else None
+    return digest
 
 
 def _blake(data: bytes) -> str:
     return blake2b(data, digest_size=16).hexdigest()
-
-
-def _cache_folder() -> Path:
-    """`$XDG_CACHE_HOME/perdure/digests`, or the same below `~/.cache` (XDG base directories, 0.8)."""
-    home = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(home) if os.path.isabs(home) else Path.home() / ".cache") / "perdure" / "digests"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -11,12 +12,17 @@ from perdure.core.controller import Limits
 from perdure.core.environment import Environment
 from perdure.core.errors import ConfigError
 from perdure.core.plain_json import short_repr
-from perdure.core.reply_cleaning import well_formed
 from perdure.core.types import Sampling
+from perdure.core.well_formed import well_formed
 from perdure.experiment.callbacks import CallbackPart
 from perdure.experiment.plugins import Plugins
 from perdure.experiment.registry import resolve_path
+from perdure.experiment.rules import rules_of
 from perdure.experiment.scripted_agents import DoNothing, FixedResponse
+from perdure.strategies.reply_example import split_example
+
+_QUOTED = re.compile("`([^`\n]+)`")
+"""An action in the words that say how one is written: the first is the example."""
 
 ENVIRONMENT = "environment"
 """The caller of models that an environment asks."""
@@ -94,9 +100,10 @@ class Parts:
             section.strategy.parameters,
             "agent.strategy",
             {"model": self.plugins.handle("strategy", section.model), **self._strategy_offers(environment)},
-            {"world": self.world},
+            {"world": self.world, "read_action": environment.read_action},
             caller="strategy",
         )
+        rules = rules_of(self._config, strategy)
         support = self.world.state(environment) if self.world.state is not None else None
         return ModelAgent(
             self.plugins.handle("agent", section.model),
@@ -104,27 +111,25 @@ class Parts:
             instructions=environment.instructions,
             sampling=sampling,
             seed=self._config.seed,
-            retries=self._retries(),
+            retries=rules.retries,
             read_action=environment.read_action,
-            no_op=support.no_op if support is not None else None,
+            no_op=support.no_op if support is not None and rules.takes_no_op else None,
         )
-
-    def _retries(self) -> int:
-        """As configured; else none where the strategy or the environment is as published, else two."""
-        section = self._config.agent
-        if section.retries is not None:
-            return section.retries
-        published = (section.strategy.parameters, self._config.environment.parameters)
-        return 0 if any(parameters.get("compat") == "paper" for parameters in published) else 2
 
     def _strategy_offers(self, environment: Environment) -> dict[str, Any]:
         """What the world has for strategies that keep a state or read actions."""
+        form, example = split_example(self.world.reply_form(environment))
+        sections = (self._config.environment, self._config.agent.strategy)
+        published = all(section.parameters.get("compat") == "paper" for section in sections)
+        offers = {"acknowledged": published, "action_form": f"written so:\n{form}", "action_example": example}
         if self.world.state is None:
-            form = self.world.reply_form(environment)
-            return {"action_form": f"written as an action of this form:\n{form}"}
+            return offers
         support = self.world.state(environment)
+        quoted = _QUOTED.search(support.action_form)
         return {
+            **offers,
             "state_schema": support.schema,
             "action_pattern": support.action_pattern,
             "action_form": support.action_form,
+            "action_example": quoted[1] if quoted else example,
         }

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from perdure.core.errors import RunFolderError
+from perdure.experiment.blocks import next_border
 from perdure.experiment.config import ProbesSection
 from perdure.experiment.runs import Run
 from perdure.metrics.transfer import Transfer, probe_matrix, segments, transfer
@@ -18,12 +19,32 @@ from perdure.storage.run_reader import RunReader
 FOLDER = "probes"
 
 
-def probe_positions(section: ProbesSection | None, sessions: int) -> list[int]:
-    """After how many sessions of the stream to probe: before the first, then K times, evenly spaced."""
+def probe_positions(section: ProbesSection | None, sessions: int, block: int = 1) -> list[int]:
+    """After how many sessions of the stream to probe: before the first, then K times, evenly spaced.
+
+    Within a block memory is frozen: a position there moves up to the block's end.
+    """
     if section is None:
         return []
     count = section.checkpoints
-    return sorted({round(sessions * i / count) for i in range(count + 1)})
+    even = (round(sessions * i / count) for i in range(count + 1))
+    return sorted({next_border(position, block, sessions) for position in even})
+
+
+def moved_lines(probes: ProbesSection | None, snapshot_every: int, block: int, sessions: int) -> list[str]:
+    """One line for probes, one for snapshots, where blocks of frozen memory move them."""
+    lines = []
+    even, placed = probe_positions(probes, sessions), probe_positions(probes, sessions, block)
+    if placed != even:
+        before, after = (", ".join(map(str, positions)) for positions in (even, placed))
+        lines.append(f"memory_block = {block}: probes after {before} sessions move up to {after}")
+    if snapshot_every % block and snapshot_every < sessions:
+        first = next_border(snapshot_every, block, sessions)
+        lines.append(
+            f"memory_block = {block}: snapshots every {snapshot_every} sessions move up to the end of a "
+            f"block, the first to {first}"
+        )
+    return lines
 
 
 def probe_folder(folder: Path, position: int) -> Path:

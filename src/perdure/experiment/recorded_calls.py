@@ -57,10 +57,14 @@ class RecordedCalls:
     def wait(self, seconds: float) -> None:
         """Nobody waits for a record."""
 
+    def owed(self, caller: str) -> int:
+        """How many recorded calls a caller has not made yet."""
+        return sum(name == caller for name, _ in self._calls) - self._served.get(caller, 0)
+
     def check_all_made(self, caller: str) -> None:
         """Raise OtherCall where a caller made fewer calls than recorded."""
         made = self._served.get(caller, 0)
-        recorded = sum(name == caller for name, _ in self._calls)
+        recorded = made + self.owed(caller)
         if made < recorded:
             raise OtherCall(f"calls of {caller}", f"were {recorded}", f"{made}")
 

@@ -39,6 +39,8 @@ class Description:
     planned: int
     """Sessions that the schedule holds."""
     kept: KeptFiles = field(default_factory=KeptFiles)
+    may_grow: bool = True
+    """Whether a run of fewer sessions may be continued; where probes stand follows from their number."""
 
 
 class RunFolder:
@@ -62,14 +64,20 @@ class RunFolder:
     def open(cls, path: Path, run: Description, *, accept_version: bool = False) -> RunFolder:
         """Lock the folder, check that it is this run's or nobody's, and describe the run there.
 
-        Raises RunFolderError: it is in use, holds something else, a run of another identity, or one of
-        another version of perdure that was not accepted; nothing was changed then. Raises StorageError.
+        Raises RunFolderError: it is in use, holds something else, a run of another identity, one of another
+        version of perdure that was not accepted, or one that may not grow and would; nothing was changed
+        then. Raises StorageError.
         """
         _refuse_strangers(path)
         lock = FolderLock(path)
         try:
             _refuse_strangers(path)
             recorded = _check(path, run.identity, accept_version=accept_version)
+            if recorded is not None and recorded["planned"] < run.planned and not run.may_grow:
+                raise RunFolderError(
+                    f"{str(path)!r} has its probes along {recorded['planned']} sessions and cannot go on to "
+                    f"{run.planned}; give another --out"
+                )
             folder = cls(path, lock, run.planned)
             if folder.pending:  # the metrics of a shorter schedule
                 (path / METRICS_FILE).unlink(missing_ok=True)

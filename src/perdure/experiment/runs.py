@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perdure.core.errors import MissingExtra, RunFolderError
-from perdure.core.installation import add_packages
 from perdure.core.session import PastSessions, SessionRecord
 from perdure.core.types import JSON
 from perdure.storage.run_reader import RunReader
@@ -183,5 +182,7 @@ def _frame(rows: list[dict[str, JSON]]) -> pandas.DataFrame:
     try:
         import pandas
     except ImportError:
+        from perdure.core.installation import add_packages
+
         raise MissingExtra("pandas", add_packages("pandas")) from None
     return pandas.DataFrame(rows)

@@ -11,9 +11,10 @@ from typing import TypeAlias
 from perdure.core.errors import ConfigError, ContractBroken, RunFolderError
 from perdure.core.handed_over import metrics_problem
 from perdure.core.recording import FinishedTask
-from perdure.core.session import SessionRecord
+from perdure.core.session import PastSessions, SessionRecord
 from perdure.core.types import JSON, Message, Trial
-from perdure.experiment.blocks import Block, Blocks
+from perdure.experiment.blocks import Blocks
+from perdure.experiment.groups import Groups
 from perdure.experiment.lane import Lane
 from perdure.experiment.lanes import Lanes
 from perdure.storage.call_log import CallLog, OnDivergence
@@ -28,7 +29,8 @@ class Stream:
 
     `lanes` above 1 play side by side: then no callback may keep a state over sessions, unless `blocks` freeze
     it. `frozen`: every session meets the history factory as it is at first, and leaves nothing of it.
-    `wall_clock`: a trial's present is the instant of its very first start, as its log keeps it.
+    Without callbacks that reach over sessions (`reaches`) quick tasks are committed a few at a time.
+    `wall_clock`: a trial's present is the second of its very first start, as its log keeps it.
     """
 
     def __init__(
@@ -44,6 +46,7 @@ class Stream:
         normalise: Callable[[str], str] = lambda text: text,
         frozen: bool = False,
         wall_clock: bool = False,
+        reaches: bool = True,
     ) -> None:
         self._schedule = schedule
         self._store = store
@@ -55,6 +58,7 @@ class Stream:
         self._normalise = normalise
         self._frozen = frozen
         self._wall_clock = wall_clock
+        self._reaches = reaches
         self._serial: Lane | None = None
         self._first_items: tuple[Message, ...] | None = None
         self._edited = False
@@ -112,6 +116,9 @@ class Stream:
             self._play_side_by_side(places)
             return
         lane = self._serial or self._built()
+        if self._blocks is None and not self._reaches:
+            self._play_in_groups(lane, places)
+            return
         for index in places:
             if self._blocks is not None and (index == places.start or self._blocks.begins(index)):
                 self._blocks.enter(index, self._store)
@@ -150,6 +157,14 @@ class Stream:
             lanes.stop()
             self._check = lambda: None
 
+    def _play_in_groups(self, lane: Lane, places: range) -> None:
+        groups = Groups(self._commit, lambda: self._store.until_snapshot)
+        try:
+            for index in places:
+                groups.add(self._play_one(lane, index))
+        finally:
+            groups.commit()
+
     def _gate(self, place: int) -> int:
         """Enter the block that holds a place; where the next one begins."""
         assert self._blocks is not None
@@ -170,16 +185,16 @@ class Stream:
                 self._edited = True
 
     def _play_one(self, lane: Lane, index: int) -> FinishedTask:
-        past = self._store.past
+        past: PastSessions = self._store.past
         with closing(self._log(index)) as log:
             trial = self._trial(index, log)
             if self._blocks is not None:
-                return self._play_in_block(lane, index, trial, log, self._blocks.current)
+                past = self._blocks.current.meet(lane)
             if self._frozen:
                 items = self._first_items if self._first_items is not None else lane.history_items
                 return lane.play_frozen(index, trial, log, past, items)
             finished = lane.play(index, trial, log, past)
-        if finished.history_items is not None and self._lanes > 1:
+        if self._blocks is None and finished.history_items is not None and self._lanes > 1:
             raise ConfigError(
                 "a callback edits the history factory, which reaches over the stream: declare "
                 "reach = 'stream' in its class"
@@ -187,17 +202,11 @@ class Stream:
         self._edited = self._edited or finished.history_items is not None
         return finished
 
-    def _play_in_block(
-        self, lane: Lane, index: int, trial: Trial, log: CallLog, block: Block
-    ) -> FinishedTask:
-        block.meet(lane)
-        return lane.play(index, trial, log, block.past)
-
     def _trial(self, index: int, log: CallLog) -> Trial:
         trial = self._schedule[index]
         if not self._wall_clock:
             return trial
-        return replace(trial, clock=datetime.fromtimestamp(log.times.started, UTC))
+        return replace(trial, clock=datetime.fromtimestamp(int(log.times.started), UTC))
 
     def _log(self, index: int) -> CallLog:
         return self._store.log(

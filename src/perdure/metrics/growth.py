@@ -17,6 +17,8 @@ class StepSeries:
 
     prompts: list[int] = field(default_factory=list)
     """Prompt tokens of the agent's own call."""
+    votes: list[int] = field(default_factory=list)
+    """Prompt tokens of further calls that are asked what the agent is asked, one entry a call."""
     tokens: list[int] = field(default_factory=list)
     """Prompt and completion tokens of that call and of all calls of others until the next one."""
     seconds: list[float] = field(default_factory=list)
@@ -44,6 +46,8 @@ def step_series(ledger_line: Mapping[str, JSON], caller: str = "agent") -> StepS
             series.prompts.append(row.prompt)
             series.tokens.append(0)
             series.seconds.append(0.0)
+        if row.caller.startswith(f"{caller}:"):
+            series.votes.append(row.prompt)
         if series.tokens:
             series.tokens[-1] += row.prompt + row.completion
             series.seconds[-1] += row.seconds

@@ -46,6 +46,20 @@ class RunSummary:
     """Lines of call logs that could not be read: their calls may be missing in the totals."""
     ignored: Mapping[str, int] = field(default_factory=dict)
     """Sessions whose task could not be posed here, by reason."""
+    calls: int = 0
+    """Model calls by anybody for finished sessions, retries and attempts that were given up included."""
+    malformed: int = 0
+    """Replies that did not become an action as they were."""
+    fallbacks: int = 0
+    """Actions that stood in for such a reply."""
+    turns: int = 0
+    """Replies that were asked for, retries included."""
+    cut: int = 0
+    """Replies that ended because they became too long."""
+    tolerated: int = 0
+    """Replies in which something had to be forgiven."""
+    state_updates: int | None = None
+    """How often the states of strategies changed; None where there is none."""
 
     @property
     def counted(self) -> int:
@@ -74,6 +88,8 @@ def summarise(
     ignored: Counter[str] = Counter()
     sessions = correct = limited = correct_unlimited = interactions = 0
     reward = 0.0
+    replies: Counter[str] = Counter()
+    state_updates: int | None = None
     for record in records:
         at_limit = record.status is SessionStatus.TASK_LIMIT_REACHED
         sessions += 1
@@ -81,6 +97,10 @@ def summarise(
         limited += at_limit and not record.ignored
         correct_unlimited += record.correct and not at_limit
         interactions += record.interactions
+        for name in _REPLIES:
+            replies[name] += getattr(record, name)
+        if record.state_updates is not None:
+            state_updates = (state_updates or 0) + record.state_updates
         reward += record.reward
         statuses[str(record.status)] += 1
         outcomes[str(record.outcome)] += 1
@@ -89,7 +109,7 @@ def summarise(
     totals = _LedgerTotals()
     for line in ledger:
         totals.add(line)
-    accounted = totals.lines
+    accounted, calls = totals.lines, sum(one.calls for one in totals.tokens.values())
     for line in open_tasks:
         totals.add(line)
     return RunSummary(
@@ -111,7 +131,14 @@ def summarise(
         totals.lines - accounted,
         totals.damaged,
         dict(ignored),
+        calls,
+        **{name: replies[name] for name in _REPLIES},
+        state_updates=state_updates,
     )
+
+
+_REPLIES = ("malformed", "fallbacks", "turns", "cut", "tolerated")
+"""Counts of a session's record that are added up."""
 
 
 class _LedgerTotals:

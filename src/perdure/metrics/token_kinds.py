@@ -11,7 +11,8 @@ TokenKind: TypeAlias = Literal["agent", "memory", "user_simulator", "judge"]
 
 
 def token_kind(caller: str) -> TokenKind:
-    """What tokens are for. Callers are `agent`, `strategy`, `callback:NAME`, `environment:NAME`."""
+    """What tokens are for. Callers are `agent`, `agent:NAME` (votes on its actions), `strategy`,
+    `callback:NAME`, `environment:NAME`."""
     kind, _, name = caller.partition(":")
     if "judge" in name or kind == "judge":
         return "judge"

@@ -8,24 +8,10 @@ from json import dumps
 from typing import Literal, TypeAlias, get_args
 
 from perdure.core.errors import ModelError
-from perdure.core.reply_cleaning import well_formed
-from perdure.core.types import (
-    JSON,
-    NO_TEXT,
-    Completion,
-    Image,
-    Message,
-    Part,
-    Reasoning,
-    Request,
-    Role,
-    SessionStatus,
-    Text,
-    TokenLogprob,
-    ToolCall,
-    ToolResult,
-    Usage,
-)
+from perdure.core.parts import Image, Part, Reasoning, Text, ToolCall, ToolResult
+from perdure.core.types import JSON, NO_TEXT, Completion, Message, Request, Role, SessionStatus
+from perdure.core.usage import TokenLogprob, Usage
+from perdure.core.well_formed import well_formed
 from perdure.models.parameter_checks import check_choice
 
 SchemaFormat: TypeAlias = Literal["json_schema", "json_schema_strict", "json_object", "off"]

@@ -77,8 +77,9 @@ class HttpTransport:
 
     def post(
         self, url: str, content: bytes, read: Callable[[JSON], Read], stop: Event | None = None
-    ) -> Read | ModelError:
-        """What `read` makes of the answer's JSON, or the model error that the server's refusal means.
+    ) -> tuple[Read | ModelError, float]:
+        """What `read` makes of the answer's JSON, or the model error that the server's refusal means; and the
+        seconds that it took, the wait for a connection left out.
 
         `read` raises MalformedReply for JSON of the wrong shape, which is asked again like unreadable JSON,
         and EmptyReply for an answer without a reply: a model error when asking again does not help.
@@ -86,29 +87,35 @@ class HttpTransport:
         server's own message.
         """
         with self._slots:
-            deadline = time.monotonic() + self._retry.max_wait_seconds
-            attempt = 0
-            while True:
-                try:
-                    return self._attempt(url, content, read, deadline)
-                except _Again as failure:
-                    pause = self._retry.pause(attempt, failure.retry_after)
-                    given_up = self._given_up(attempt, pause, failure, deadline)
-                    if given_up:
-                        if failure.outcome is not None:
-                            return failure.outcome
-                        raise ModelUnavailable(f"{url} {given_up}; the last: {failure}") from failure
-                    if stop is not None and stop.wait(pause):
-                        raise ModelUnavailable(
-                            f"{url}: given up, because another request of the batch failed"
-                        ) from failure
-                    if stop is None:
-                        time.sleep(pause)
-                attempt += 1
+            began = time.monotonic()
+            return self._persist(url, content, read, stop), time.monotonic() - began
 
     def close(self) -> None:
         """Close every connection that is not in use. Idempotent."""
         self._connections.close()
+
+    def _persist(
+        self, url: str, content: bytes, read: Callable[[JSON], Read], stop: Event | None
+    ) -> Read | ModelError:
+        deadline = time.monotonic() + self._retry.max_wait_seconds
+        attempt = 0
+        while True:
+            try:
+                return self._attempt(url, content, read, deadline)
+            except _Again as failure:
+                pause = self._retry.pause(attempt, failure.retry_after)
+                given_up = self._given_up(attempt, pause, failure, deadline)
+                if given_up:
+                    if failure.outcome is not None:
+                        return failure.outcome
+                    raise ModelUnavailable(f"{url} {given_up}; the last: {failure}") from failure
+                if stop is not None and stop.wait(pause):
+                    raise ModelUnavailable(
+                        f"{url}: given up, because another request of the batch failed"
+                    ) from failure
+                if stop is None:
+                    time.sleep(pause)
+            attempt += 1
 
     def _given_up(self, attempt: int, pause: float, failure: _Again, deadline: float) -> str:
         """Why there is no further attempt; empty if there is one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from json import loads
@@ -12,8 +13,9 @@ from typing import Any
 
 from perdure.core.errors import ConfigError, MissingExtra, ModelError, ModelUnavailable
 from perdure.core.installation import add_extras, add_packaged_model
-from perdure.core.model import Outcome
-from perdure.core.types import Message, Request, TokenCount
+from perdure.core.model import Outcome, timed
+from perdure.core.types import Message, Request
+from perdure.core.usage import TokenCount
 from perdure.models.chat_dialect import (
     ChatOptions,
     SchemaFormat,
@@ -85,12 +87,13 @@ class LocalModel:
         """
         for position, request in enumerate(requests):
             with self._turn:
-                outcome = self._ask(request)
+                began = time.monotonic()
+                outcome = timed(self._ask(request), time.monotonic() - began)
             yield position, outcome
 
     def count_tokens(self, messages: Sequence[Message]) -> TokenCount:
         """Exact: the model's tokenizer over its chat template."""
-        outcome = self._counting.post(self._count_url, tokenize_body("", messages), read_token_count)
+        outcome, _ = self._counting.post(self._count_url, tokenize_body("", messages), read_token_count)
         if isinstance(outcome, int):
             return TokenCount(outcome, exact=True)
         raise ModelUnavailable(f"the local model cannot count tokens: {outcome}")

@@ -9,9 +9,10 @@ from threading import Event
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 from perdure.core.errors import ConfigError, ModelUnavailable
-from perdure.core.model import Outcome
+from perdure.core.model import Outcome, timed
 from perdure.core.parameters import Operational
-from perdure.core.types import JSON, Message, Request, TokenCount
+from perdure.core.types import JSON, Message, Request
+from perdure.core.usage import TokenCount
 from perdure.models.as_answered import as_answered
 from perdure.models.chat_dialect import (
     ChatOptions,
@@ -119,7 +120,7 @@ class OpenAICompatibleModel:
         if self._counting == "estimate":
             return estimate_messages(messages)
         url = tokenize_url(self._counting, self._base_url)
-        outcome = self._transport.post(url, tokenize_body(self.model, messages), read_token_count)
+        outcome, _ = self._transport.post(url, tokenize_body(self.model, messages), read_token_count)
         if isinstance(outcome, int):
             return TokenCount(outcome, exact=True)
         raise ModelUnavailable(f"{url} cannot count tokens: {outcome}")
@@ -130,7 +131,7 @@ class OpenAICompatibleModel:
 
     def _ask(self, request: Request, stop: Event) -> Outcome:
         body = encode_body(request.messages, request_fields(request, self._options))
-        return self._transport.post(self._chat_url, body, read_outcome, stop)
+        return timed(*self._transport.post(self._chat_url, body, read_outcome, stop))
 
 
 def _without_keys(headers: Mapping[str, str]) -> Mapping[str, str]:

@@ -13,7 +13,10 @@ from threading import Lock
 
 from perdure.core.errors import ConfigError
 from perdure.core.model import Outcome
-from perdure.core.types import Completion, Message, Request, TokenCount, Usage
+from perdure.core.randomness import keyed_random
+from perdure.core.request_digest import request_digest
+from perdure.core.types import Completion, Message, Request
+from perdure.core.usage import TokenCount, Usage
 from perdure.core.world import Reader, World
 from perdure.models.parameter_checks import check_at_least, check_choice
 from perdure.models.token_estimate import estimate_text
@@ -32,6 +35,8 @@ class PerfectReaderModel:
     characters a token) or `pieces` (words of up to eight letters, numbers of up to three digits, marks).
     `reasoning_tokens`: write about so many tokens of empty reasoning above each action, as a language model
     would write full ones; histories then grow as theirs do.
+    `cut_share`: cut so large a share of its replies in half, as a length limit does; which ones is decided by
+    the request and its draw.
     Cached tokens are those of the longest beginning that a prompt shares with the one before it of the same
     kind. Raises ConfigError.
     """
@@ -40,11 +45,16 @@ class PerfectReaderModel:
     constrains_replies = False
     pure = True
 
-    def __init__(self, world: World, *, tokenizer: str = "estimate", reasoning_tokens: int = 0) -> None:
+    def __init__(
+        self, world: World, *, tokenizer: str = "estimate", reasoning_tokens: int = 0, cut_share: float = 0.0
+    ) -> None:
         if world.readers is None:
             raise ConfigError("perfect_reader: this environment has no perfect reader")
         check_choice("tokenizer", tokenizer, tuple(_TOKENIZERS))
         check_at_least("reasoning_tokens", reasoning_tokens, 0)
+        if not 0 <= cut_share <= 1:
+            raise ConfigError(f"cut_share must be from 0 to 1, not {cut_share}")
+        self._cut_share = cut_share
         self._size = _TOKENIZERS[tokenizer]
         self._read, self._summarise = world.readers.perfect_reader, world.readers.perfect_summary
         self._previous: dict[Reader, tuple[Message, ...]] = {}
@@ -54,23 +64,32 @@ class PerfectReaderModel:
     def generate(self, requests: Sequence[Request]) -> Iterator[tuple[int, Outcome]]:
         """The best reply to each prompt."""
         for position, request in enumerate(requests):
-            yield position, self._answer(request.messages)
+            yield position, self._answer(request)
 
     def count_tokens(self, messages: Sequence[Message]) -> TokenCount:
         """Exact, by the tokenizer that was named."""
         return TokenCount(sum(self._message_size(message.text) for message in messages), exact=True)
 
-    def _answer(self, messages: tuple[Message, ...]) -> Outcome:
+    def _answer(self, request: Request) -> Outcome:
+        messages = request.messages
         reader = self._summarise if asks_for_summary(messages) else self._read
         with self._lock:
             before, self._previous[reader] = self._previous.get(reader, ()), messages
         reply = reader(messages)
         if reader is self._read and self._reasoning:
             reply = f"{self._reasoning.rstrip()}\n\n{reply}"
+        cut = reader is self._read and self._is_cut(request)
+        if cut:
+            reply = reply[: len(reply) // 2]
         usage = Usage(
             self.count_tokens(messages).tokens, self._size(reply), self._shared_tokens(before, messages)
         )
-        return Completion(reply, usage=usage)
+        return Completion(reply, "length" if cut else "stop", usage)
+
+    def _is_cut(self, request: Request) -> bool:
+        if not self._cut_share:
+            return False
+        return keyed_random(0, "cut", request_digest(request)).random() < self._cut_share
 
     def _shared_tokens(self, before: Sequence[Message], now: Sequence[Message]) -> int:
         pairs = zip(before, now, strict=False)

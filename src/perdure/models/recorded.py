@@ -12,7 +12,8 @@ from threading import Lock
 from perdure.core.errors import ModelUnavailable, RunFolderError
 from perdure.core.model import Outcome
 from perdure.core.request_digest import request_digest
-from perdure.core.types import JSON, Message, Request, Sampling, TokenCount
+from perdure.core.types import JSON, Message, Request, Sampling
+from perdure.core.usage import TokenCount
 from perdure.models.token_estimate import estimate_messages
 from perdure.storage.records import RecordedCall
 from perdure.storage.run_reader import RunReader

@@ -9,7 +9,8 @@ from typing import Annotated, TypeAlias
 from perdure.core.errors import ConfigError, ModelError
 from perdure.core.model import Outcome
 from perdure.core.parameters import FromFile
-from perdure.core.types import Completion, Message, Request, TokenCount, Usage
+from perdure.core.types import Completion, Message, Request
+from perdure.core.usage import TokenCount, Usage
 from perdure.models.parameter_checks import check_at_least
 from perdure.models.token_estimate import estimate_messages, estimate_text
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
-from perdure.core.types import Message, TokenCount
+from perdure.core.types import Message
+from perdure.core.usage import TokenCount
 
 _CHARACTERS_A_TOKEN = 4
 _TOKENS_A_MESSAGE = 4
 
 
+@lru_cache(maxsize=2048)  # a prompt is counted anew at every step, and most of it is not new
 def estimate_text(text: str) -> int:
     """Tokens of one text: four ASCII characters a token, one token for any other character.
 

@@ -10,6 +10,8 @@ from perdure.experiment.compare import Comparison, Condition, Difference
 from perdure.experiment.costs import run_cost
 from perdure.metrics.statistics import Interval
 from perdure.metrics.success import wilson_interval
+from perdure.reports.fairness import fairness_lines
+from perdure.reports.replies import ALWAYS, REPLY_COLUMNS, reply_cells, reply_facts
 from perdure.reports.run_tables import cost_cell, fraction
 from perdure.reports.table import Table, make_table
 
@@ -19,6 +21,7 @@ def comparison_facts(comparison: Comparison) -> dict[str, JSON]:
     return {
         "metric": comparison.metric,
         "apart": comparison.apart,
+        "unequal": fairness_lines(comparison),
         "baseline": _condition_facts(comparison.baseline),
         "differences": [
             {
@@ -51,15 +54,14 @@ def comparison_table(comparison: Comparison) -> Table:
         "p": True,
         "p (Holm)": True,
         "test": False,
+        **REPLY_COLUMNS,
         "cost $": True,
     }
-    rows = [
-        [*_row(comparison.baseline), "baseline", "", "", "", "", "", cost_cell(_cost(comparison.baseline))]
-    ]
+    rows = [[*_row(comparison.baseline), "baseline", *[""] * 5, *_last_cells(comparison.baseline)]]
     rows += [
         [*_row(difference.condition), *_difference_cells(difference)] for difference in comparison.differences
     ]
-    return make_table("Paired comparison", columns, rows, drop_empty=True)
+    return make_table("Paired comparison", columns, rows, drop_empty=True, always=ALWAYS)
 
 
 def ungraded_table(comparison: Comparison) -> Table:
@@ -120,8 +122,12 @@ def _difference_cells(difference: Difference) -> list[str]:
         f"{difference.p_value:.4f}",
         f"{difference.adjusted:.4f}",
         difference.test,
-        cost_cell(_cost(difference.condition)),
+        *_last_cells(difference.condition),
     ]
+
+
+def _last_cells(condition: Condition) -> list[str]:
+    return [*reply_cells(reply_facts(condition.summaries)), cost_cell(_cost(condition))]
 
 
 def _treatment_cells(difference: Difference) -> list[str]:
@@ -155,6 +161,7 @@ def _condition_facts(condition: Condition) -> dict[str, JSON]:
         "counted": len(condition.counted),
         "correct": sum(record.correct for record in records),
         "outcomes": dict(condition.outcomes),
+        **reply_facts(condition.summaries),
         "learning": {name: _interval_facts(found) for name, found in condition.learning.items()},
         "tokens": {kind: vars(totals) for kind, totals in condition.tokens.items()},
         "cost": _cost(condition),
@@ -167,10 +174,14 @@ def differs_lines(comparison: Comparison) -> list[str]:
 
 
 def warning_lines(comparison: Comparison) -> list[str]:
-    """What stands between the numbers and the methods: other surroundings, ignored trials."""
+    """What stands between the numbers and the methods: surroundings, rules, calls, ignored trials."""
     lines = [f"warning: {comparison.apart}"] if comparison.apart else []
-    return lines + [
-        f"ignored: {d.ignored} pairs of trials with {d.condition.label}, in no number but the outcomes"
-        for d in comparison.differences
-        if d.ignored
-    ]
+    return (
+        lines
+        + fairness_lines(comparison)
+        + [
+            f"ignored: {d.ignored} pairs of trials with {d.condition.label}, in no number but the outcomes"
+            for d in comparison.differences
+            if d.ignored
+        ]
+    )

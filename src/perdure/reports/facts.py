@@ -7,15 +7,20 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
+from perdure.core.errors import UsageError
 from perdure.core.session import SessionRecord
 from perdure.core.types import JSON, SessionStatus
 from perdure.experiment.config import ModelSection, RunConfig
 from perdure.experiment.costs import run_cost
+from perdure.experiment.registry import load_plugin
+from perdure.experiment.rules import rules_of
 from perdure.experiment.runs import Run
 from perdure.metrics.success import wilson_interval
-from perdure.metrics.summary import RunSummary
+from perdure.metrics.summary import RunSummary, summarise
+from perdure.reports.diagnosis import diagnosis_facts
 from perdure.reports.floors import read_floors
-from perdure.reports.patches import patch_facts
+from perdure.reports.patches import has_patches, patch_facts
+from perdure.reports.replies import reply_facts
 
 _FAILURES = frozenset(
     {
@@ -33,6 +38,13 @@ def run_facts(run: Run) -> dict[str, JSON]:
     """One run: who acted, how it went, what it took, how the environment's own agents do."""
     config = run.config
     unfinished = len(run.sessions) < run.planned
+    records, patched = [], []
+    for place, (record, trace) in enumerate(run.reader.results()):  # a long run's are read once
+        records.append(record)
+        if has_patches(trace):
+            patched.append(place)
+    open_tasks = (task.ledger_line() for task in run.reader.open_tasks())
+    summary = summarise(records, run.reader.ledger(), open_tasks)
     return {
         "folder": str(run.folder),
         "name": config.name,
@@ -40,12 +52,14 @@ def run_facts(run: Run) -> dict[str, JSON]:
         "agent": config.agent.kind,
         "model": model_label(config),
         "strategy": config.agent.strategy.name if config.agent.kind == "model" else None,
+        "rules": rules_told(run),
         "planned": run.planned,
-        "reasons": commonest_reasons(run.records()),
+        "reasons": commonest_reasons(records),
         "finished": not unfinished,
-        **summary_facts(run.summary(), run_cost(config, run.reader.charged())),
+        **summary_facts(summary, run_cost(config, run.reader.charged())),
         "damaged_end": run.reader.committed.damaged_end,
-        "patches": patch_facts(run),
+        "patches": patch_facts(run, patched),
+        "diagnosis": diagnosis_facts(run),
         "floors": read_floors(run.folder),
         # Metrics of an earlier, shorter schedule would describe other sessions.
         "metrics": {} if unfinished else dict(run.metrics),
@@ -65,6 +79,7 @@ def summary_facts(summary: RunSummary, cost: float | None = None) -> dict[str, J
         "success_without_limit_reached": _rate(summary.correct_unlimited, unlimited),
         "reward": summary.reward,
         "steps": summary.interactions,
+        **reply_facts([summary]),
         "ignored": dict(summary.ignored),
         "statuses": dict(summary.statuses),
         "outcomes": dict(summary.outcomes),
@@ -89,6 +104,18 @@ def summary_facts(summary: RunSummary, cost: float | None = None) -> dict[str, J
         "unaccounted": summary.unaccounted,
         "damaged": summary.damaged,
     }
+
+
+def rules_told(run: Run) -> str | None:
+    """What the agent was allowed; None where nobody was asked or the strategy is not at hand any more."""
+    config = run.own_config()
+    if config.agent.kind != "model":
+        return None
+    try:
+        strategy = load_plugin("strategy", config.agent.strategy.name, base=run.base).target
+    except UsageError:
+        return None
+    return rules_of(config, strategy).told
 
 
 def commonest_reasons(records: Iterable[SessionRecord]) -> dict[str, str]:

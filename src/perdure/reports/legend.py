@@ -29,7 +29,10 @@ def legend_facts(runs: Sequence[Run]) -> list[dict[str, JSON]]:
 
     `tasks_in_common` counts the tasks that every run has finished a session of.
     """
-    tasks = [{(run.config.environment.name, record.task_id) for record in run.records()} for run in runs]
+    tasks = [
+        {(run.config.environment.name, trial[0]) for trial in run.reader.committed.trials() if trial}
+        for run in runs
+    ]
     common = set.intersection(*tasks) if tasks else set()
     apart = differences([run.config for run in runs])
     return [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -32,21 +32,21 @@ class Truth:
     environment: Environment
 
 
-def patch_facts(run: Run) -> dict[str, JSON] | None:
-    """Committed patches, failed replies by the class of their first cause, fallbacks; None without patches.
+def patch_facts(run: Run, places: Collection[int]) -> dict[str, JSON] | None:
+    """Committed patches, failed replies by the class of their first cause; None without patches.
 
+    `places` are those of the sessions whose traces hold patches (`has_patches`).
     Where the environment knows the true state Σ*, also `fidelity` (F1 of the state against Σ*, mean over
     steps) and `lost`: fields that a committed patch lost or spoiled, the overwrite class judged by the truth.
     """
     counts: Counter[str] = Counter()
     failures = dict.fromkeys((str(kind) for kind in FailureClass), 0)
     fidelities: list[float] = []
-    if not any(_has_patches(past) for past in run.sessions):
+    if not places:
         return None
     with _truth(run) as known:
-        for past in filter(_has_patches, run.sessions):
+        for past in map(run.sessions.__getitem__, places):
             counts["committed"] += len(past.trace["patches"])
-            counts["fallbacks"] += past.record.fallbacks
             for kind, count in past.trace["counts"].items():
                 failures[kind] += count
             if known is not None:
@@ -55,7 +55,6 @@ def patch_facts(run: Run) -> dict[str, JSON] | None:
                 fidelities += values
     facts: dict[str, JSON] = {
         "committed": counts["committed"],
-        "fallbacks": counts["fallbacks"],
         "failures": failures,
     }
     if known is not None:
@@ -64,8 +63,9 @@ def patch_facts(run: Run) -> dict[str, JSON] | None:
     return facts
 
 
-def _has_patches(past: PastSession) -> bool:
-    return isinstance(past.trace, Mapping) and "patches" in past.trace
+def has_patches(trace: JSON) -> bool:
+    """Whether a session's trace is one of a structured state."""
+    return isinstance(trace, Mapping) and "patches" in trace
 
 
 def patches_table(runs: Sequence[Facts], names: Sequence[str]) -> Table | None:
@@ -81,14 +81,13 @@ def patches_table(runs: Sequence[Facts], names: Sequence[str]) -> Table | None:
                 name,
                 f"{patches['committed']:,}",
                 *(str(patches["failures"][kind]) for kind in FailureClass),
-                str(patches["fallbacks"]),
                 str(patches["lost"]) if "lost" in patches else "–",
                 "–" if fidelity is None else f"{fidelity:.3f}",
             ]
         )
     if not rows:
         return None
-    columns = ["patches", *(str(kind) for kind in FailureClass), "fallbacks", "fields lost", "fidelity"]
+    columns = ["patches", *(str(kind) for kind in FailureClass), "fields lost", "fidelity"]
     return make_table(
         "Patches: failed replies by first cause", {"run": False, **dict.fromkeys(columns, True)}, rows
     )
@@ -113,7 +112,7 @@ def _truth(run: Run) -> Iterator[Truth | None]:
 def _against_truth(past: PastSession, truth: Truth) -> tuple[int, list[float]]:
     journal = PatchJournal.from_trace(past.trace)
     actions = [interaction.action for interaction in past.interactions]
-    trial = Trial(past.record.task_id, past.record.repeat)
+    trial = Trial(past.record.task_id, past.record.repeat, past.record.clock)
     committed = {entry.step: entry for entry in journal.entries if entry.committed}
     lost, values, before = 0, [], journal.initial
     true_states = truth.readers.true_states(truth.environment, trial, actions)

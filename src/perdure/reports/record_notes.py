@@ -1,15 +1,17 @@
-"""What must be told of a run's record: interruptions, calls that were perhaps paid, what damage took away."""
+"""What must be told of a run: its rules, replies of no use, interruptions, what damage took away."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from perdure.core.types import JSON
+from perdure.reports.replies import reply_notes
 
 
 def record_notes(facts: Mapping[str, JSON]) -> list[str]:
     """One line for each thing that a reader of the numbers should know; none for a run without any."""
-    notes = []
+    notes = [f"rules: {facts['rules']}"] if facts["rules"] else []
+    notes += reply_notes(facts)
     if facts["resumes"] or facts["restarts"]:
         again = f"tasks taken up again: {facts['resumes']}, started afresh: {facts['restarts']}"
         notes.append(f"{again}, of which diverged: {facts['divergences']}")

@@ -7,6 +7,7 @@ from textwrap import shorten
 
 from perdure.core.types import JSON
 from perdure.reports.legend import letters
+from perdure.reports.replies import ALWAYS, REPLY_COLUMNS, reply_cells
 from perdure.reports.table import Table, make_table
 
 Facts = Mapping[str, JSON]
@@ -26,6 +27,7 @@ _COLUMNS = {
     "floor–ceiling": True,
     "reward": True,
     "steps": True,
+    **REPLY_COLUMNS,
     "prompt tokens": True,
     "completion tokens": True,
     "cached": True,
@@ -37,7 +39,7 @@ _COLUMNS = {
 def comparison_table(runs: Sequence[Facts]) -> Table:
     """One row a run; a run that is not through says so."""
     rows = [_comparison_row(name, facts) for name, facts in zip(labels(runs), runs, strict=True)]
-    return make_table("Runs", _COLUMNS, rows, drop_empty=True)
+    return make_table("Runs", _COLUMNS, rows, drop_empty=True, always=ALWAYS)
 
 
 def statuses_table(runs: Sequence[Facts]) -> Table:
@@ -57,6 +59,7 @@ def result_table(facts: Facts, floors: Mapping[str, Facts]) -> Table:
         "success [95%]": True,
         "reward": True,
         "steps": True,
+        **REPLY_COLUMNS,
         "prompt tokens": True,
         "completion tokens": True,
         "seconds": True,
@@ -68,7 +71,8 @@ def result_table(facts: Facts, floors: Mapping[str, Facts]) -> Table:
         for kind, floor in floors.items()
         if kind != facts["agent"]
     ]
-    return make_table(f"{facts['environment']}: {facts['name']}", columns, rows, drop_empty=True)
+    title = f"{facts['environment']}: {facts['name']}"
+    return make_table(title, columns, rows, drop_empty=True, always=ALWAYS)
 
 
 _FLOOR_LABELS = {"oracle": "ceiling: oracle", "do_nothing": "floor: do nothing"}
@@ -190,6 +194,7 @@ def _comparison_row(name: str, facts: Facts) -> list[str]:
         _floor_cell(facts["floors"]),
         f"{facts['reward']:.2f}",
         f"{facts['steps']:,}",
+        *reply_cells(facts),
         f"{tokens['prompt']:,}",
         f"{tokens['completion']:,}",
         f"{tokens['cached']:,}",
@@ -211,6 +216,7 @@ def _result_row(label: str, facts: Facts) -> list[str]:
         success_cell(facts["success"]),
         f"{facts['reward']:.2f}",
         f"{facts['steps']:,}",
+        *reply_cells(facts),
         f"{tokens['prompt']:,}",
         f"{tokens['completion']:,}",
         f"{facts['seconds']:.1f}",

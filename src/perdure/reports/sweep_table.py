@@ -11,6 +11,7 @@ from perdure.experiment.sweep import RunOutcome
 from perdure.metrics.growth import Fit, cumulative_exponent, slope, step_series
 from perdure.metrics.lifelong import counted
 from perdure.reports.facts import model_label
+from perdure.reports.replies import ALWAYS, REPLY_COLUMNS, reply_cells, reply_facts
 from perdure.reports.table import Table, make_table
 
 Facts = Mapping[str, JSON]
@@ -26,21 +27,23 @@ def sweep_facts(outcomes: Sequence[RunOutcome]) -> list[dict[str, JSON]]:
 
 
 def growth_facts(run: Run) -> dict[str, JSON]:
-    """Score (mean reward, sample SD over sessions), prompts of the agent, tokens of all callers, growth.
+    """Score (mean reward, sample SD over sessions), prompts of the agent and of votes, tokens of all, growth.
 
     `sessions` are those that are not ignored; `ignored` counts the others by reason.
     """
     rewards = [record.reward for record in counted(run.records())]
     summary = run.summary()
     series = [step_series(line) for line in run.reader.ledger()]
-    prompts = [tokens for session in series for tokens in session.prompts]
+    prompts = [tokens for session in series for tokens in (*session.prompts, *session.votes)]
     total = summary.total_tokens
     return {
         "environment": run.config.environment.name,
         "parameters": dict(run.config.environment.parameters),
         "strategy": run.config.agent.strategy.name,
+        "strategy_parameters": dict(run.config.agent.strategy.parameters),
         "model": model_label(run.config),
         "sessions": len(rewards),
+        **reply_facts([summary]),
         "ignored": dict(summary.ignored),
         "score": mean(rewards) if rewards else None,
         "score_sd": stdev(rewards) if len(rewards) > 1 else None,
@@ -63,6 +66,7 @@ _COLUMNS = {
     "run": False,
     "score": True,
     "ignored": True,
+    **REPLY_COLUMNS,
     "prompt mean": True,
     "prompt max": True,
     "total tokens": True,
@@ -77,7 +81,8 @@ _COLUMNS = {
 
 def sweep_table(name: str, facts: Sequence[Facts]) -> Table:
     """One row a run. Tokens are totals over sessions and callers; the exponent is b of total ∝ steps^b."""
-    return make_table(f"Sweep {name}", _COLUMNS, [_row(entry) for entry in facts], drop_empty=True)
+    rows = [_row(entry) for entry in facts]
+    return make_table(f"Sweep {name}", _COLUMNS, rows, drop_empty=True, always=ALWAYS)
 
 
 def _row(facts: Facts) -> list[str]:
@@ -88,6 +93,7 @@ def _row(facts: Facts) -> list[str]:
         facts["run"],
         _score(facts["score"], facts["score_sd"]),
         _number(sum(facts["ignored"].values())),
+        *reply_cells(facts),
         _number(facts["prompt_mean"]),
         _number(facts["prompt_max"]),
         _number(tokens["total"]),

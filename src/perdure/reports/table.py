@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 
@@ -30,12 +30,18 @@ def make_table(
     rows: Sequence[Sequence[str]],
     *,
     drop_empty: bool = False,
+    always: Collection[str] = (),
     turns: bool = True,
 ) -> Table:
-    """A table from `header -> is it numeric`; `drop_empty` leaves out columns without any entry."""
+    """A table from `header -> is it numeric`; `drop_empty` leaves out columns without any entry.
+
+    In those of `always` a zero is an entry.
+    """
     names = list(columns)
     kept = [
-        i for i in range(len(names)) if not drop_empty or any(row[i] not in ("", "–", "0") for row in rows)
+        i
+        for i, name in enumerate(names)
+        if not drop_empty or any(row[i] not in ("", "–", *([] if name in always else ["0"])) for row in rows)
     ]
     return Table(
         title,

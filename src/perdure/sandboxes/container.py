@@ -16,8 +16,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from perdure.core.errors import EnvironmentUnavailable, MissingExtra
-from perdure.core.installation import add_extras
+from perdure.core.errors import EnvironmentUnavailable
+from perdure.core.installation import add_extras, import_optional
 from perdure.sandboxes.container_commands import ContainerShell, close_connection, run_fresh
 from perdure.sandboxes.isolation.framing import LARGEST
 from perdure.sandboxes.limits import Limits, check_bounds
@@ -70,7 +70,7 @@ class ContainerSandbox:
         self._engine = engine
         self._lock = threading.Lock()
         self._flood = limits.flood_bytes
-        self._docker = _docker_module()
+        self._docker = import_optional("docker", "the Docker client", add_extras("docker"))
         _check_socket(engine, socket)
         self._container: str | None = None
         self._lifeline: Any = None
@@ -216,10 +216,3 @@ def _check_socket(engine: str, address: str) -> None:
             f"{engine}: no engine listens at {path!r}; start it, or name its socket in "
             f"{'DOCKER_HOST' if engine == 'docker' else 'CONTAINER_HOST'}"
         )
-
-
-def _docker_module() -> Any:
-    try:
-        return import_module("docker")
-    except ModuleNotFoundError:
-        raise MissingExtra("the Docker client", add_extras("docker")) from None

@@ -21,6 +21,8 @@ from hashlib import sha256
 from pathlib import Path
 
 from perdure.core.errors import ConfigError
+from perdure.sandboxes.isolation.identity import NoIdMapping, find_mapping
+from perdure.storage.cache_folder import cache_folder
 
 READY = "ready"
 """A file beside the tree, written when it is complete."""
@@ -38,16 +40,7 @@ class RootFileSystem:
 
 def roots_folder() -> Path:
     """Where root file systems are cached. Raises ConfigError where neither a cache nor a home is known."""
-    cache = os.environ.get("XDG_CACHE_HOME", "")
-    if os.path.isabs(cache):
-        return Path(cache) / "perdure" / "roots"
-    try:
-        return Path.home() / ".cache" / "perdure" / "roots"
-    except RuntimeError:
-        raise ConfigError(
-            "root file systems have no place: neither HOME nor XDG_CACHE_HOME is set, and this user has no "
-            "account; set XDG_CACHE_HOME to a folder"
-        ) from None
+    return cache_folder("roots")
 
 
 def root_folder(name: str) -> Path:
@@ -58,12 +51,20 @@ def root_folder(name: str) -> Path:
             raise ConfigError(f"root file system {name!r}: there is no such file")
         facts = path.stat()
         key = sha256(f"{path.resolve()}|{facts.st_size}|{facts.st_mtime_ns}".encode()).hexdigest()[:12]
-        return roots_folder() / f"tar-{key}-{os.geteuid()}"
+        return roots_folder() / f"tar-{key}-{_owner()}"
     if name not in ("debian", "ubuntu", HOST) and not name.startswith("docker:"):
         raise ConfigError(
             f"unknown root file system {name!r}; choose debian, ubuntu, host, docker:IMAGE or a .tar file"
         )
-    return roots_folder() / f"{re.sub(r'[^A-Za-z0-9._-]', '_', name)}-{os.geteuid()}"
+    return roots_folder() / f"{re.sub(r'[^A-Za-z0-9._-]', '_', name)}-{_owner()}"
+
+
+def _owner() -> str:
+    """Whose files a tree has: ours, and behind the ids inside those of a range, which may become another."""
+    try:
+        return f"{os.geteuid()}-{find_mapping().uid}"
+    except NoIdMapping:
+        return str(os.geteuid())
 
 
 def find_root(name: str) -> RootFileSystem | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from perdure.core.errors import ConfigError
@@ -19,6 +19,8 @@ class ActionGrammar(Protocol):
     """JSON Schema of an action, for constrained decoding."""
     wording: str
     """What the prompt calls an action."""
+    example: JSON
+    """One action, for the worked example; None where there is none to show."""
 
     def check_shape(self, action: JSON) -> None:
         """Raise PatchRejected (`schema`) for something that is no action at all."""
@@ -30,12 +32,24 @@ class ActionGrammar(Protocol):
 class TextActions:
     """Actions are texts; `pattern` is a regular expression for all of one, or the list of all of them.
 
-    `form` says how one is written, after the words "the one action to take now".
+    `form` says how one is written, after the words "the one action to take now"; `example` is one of them.
+    `read` is the environment's own reading: with it, an action is what it reads, as in any other reply, and
+    the pattern is only what a model can be held to. Raises ConfigError.
     """
 
-    def __init__(self, pattern: str | Sequence[str] | None = None, form: str = "") -> None:
+    def __init__(
+        self,
+        pattern: str | Sequence[str] | None = None,
+        form: str = "",
+        *,
+        example: str | None = None,
+        read: Callable[[str], str | None] | None = None,
+    ) -> None:
         self._choices = None if isinstance(pattern, str) or pattern is None else tuple(pattern)
         self._pattern: re.Pattern[str] | None = None
+        self._read = read
+        self._form = form
+        self.example: JSON = example
         self.wording = f"a text: the one action to take now, {form or 'written as the instructions say'}"
         self.schema: Node = {"type": "string", "minLength": 1}
         if isinstance(pattern, str):
@@ -57,15 +71,17 @@ class TextActions:
             )
 
     def check(self, action: JSON) -> None:
-        """A whole match of the pattern, or one of the choices."""
-        if self._choices is not None and action not in self._choices:
+        """What the environment reads; without its reading a whole match of the pattern, or a choice."""
+        if self._read is not None:
+            if self._read(action) is None:
+                form = f"; it is {self._form}" if self._form else ""
+                raise _refused(f"{action!r:.80} is no action{form}")
+        elif self._choices is not None and action not in self._choices:
             some = ", ".join(map(repr, self._choices[:12]))
-            raise PatchRejected(
-                FailureClass.SEMANTIC, "action", f"{action!r:.80} is no action; choose among: {some}"
-            )
-        if self._pattern is not None and self._pattern.fullmatch(action) is None:
-            raise PatchRejected(
-                FailureClass.SEMANTIC,
-                "action",
-                f"{action!r:.80} is no valid action; its form is {self._pattern.pattern}",
-            )
+            raise _refused(f"{action!r:.80} is no action; choose among: {some}")
+        elif self._pattern is not None and self._pattern.fullmatch(action) is None:
+            raise _refused(f"{action!r:.80} is no valid action; its form is {self._pattern.pattern}")
+
+
+def _refused(message: str) -> PatchRejected:
+    return PatchRejected(FailureClass.SEMANTIC, "action", message)

@@ -12,13 +12,15 @@ from typing import Any, Self
 from perdure.core.errors import ConfigError, ModelError, Refusal, StorageError, UsageError
 from perdure.core.model import LanguageModel
 from perdure.core.pool import ModelHandle
-from perdure.core.types import JSON, Message, Request, Sampling, Usage
+from perdure.core.types import JSON, Message, Request, Sampling
+from perdure.core.usage import Usage
+from perdure.core.well_formed import spelled_out
 from perdure.state.action import TextActions
-from perdure.state.agent_journal import AgentJournal, Outcome
 from perdure.state.agent_options import PatchRules, check_options, check_text, check_whole
 from perdure.state.journal import JournalEntry, PatchJournal
+from perdure.state.journal_file import JournalFile, Outcome
 from perdure.state.prompt import correction, cut_middle, step_message, system_message
-from perdure.state.rendering import readable, well_formed
+from perdure.state.rendering import readable
 from perdure.state.runtime import StateRuntime
 from perdure.state.taxonomy import Failure
 from perdure.state.tools import FINISH, Tool, ToolCalls
@@ -111,6 +113,7 @@ class StateAgent:
             actions=self._tools or TextActions(),
             guards=rules.guards,
             limits=rules.limits,
+            reasoning=rules.constrained,
         )
         described = self._tools.describe() if self._tools is not None else ""
         self._instructions = "\n\n".join(part for part in (instructions, described) if part)
@@ -125,7 +128,7 @@ class StateAgent:
         self._stepping = Lock()
         self.usage = Usage()
         """Tokens of every call so far in this process."""
-        self._file = AgentJournal(Path(journal), self._runtime.schema) if journal is not None else None
+        self._file = JournalFile(Path(journal), self._runtime.schema) if journal is not None else None
         if self._file is not None:
             self._take_up(self._file)
 
@@ -166,9 +169,9 @@ class StateAgent:
         check_text("goal", goal)
         check_text("observation", observation)
         check_whole("max_steps", max_steps, least=0)
-        goal = well_formed(goal)
+        goal = spelled_out(goal)
         if not self._running or goal != self._goal:
-            self._begin(goal, well_formed(observation))
+            self._begin(goal, spelled_out(observation))
         answer = ""
         last = self._number + max_steps
         while self._running and self._number < last:
@@ -188,7 +191,7 @@ class StateAgent:
         try:
             if self._file is not None:
                 self._file.check()
-            return self._step(well_formed(observation), accepted=accepted)
+            return self._step(spelled_out(observation), accepted=accepted)
         finally:
             self._stepping.release()
 
@@ -231,7 +234,7 @@ class StateAgent:
             if not isinstance(proposal, Failure):
                 return proposal.action, tuple(failures)
             failures.append(proposal)
-            correcting = correction(reply, proposal.message)
+            correcting = correction(reply, proposal.message, self._runtime.answer_form)
         return None, tuple(failures)
 
     def _ask(self, observation: str, correcting: str) -> str:
@@ -282,7 +285,7 @@ class StateAgent:
             error.add_note(str(unwritten))
 
     def _shown(self, text: str) -> str:
-        return cut_middle(well_formed(text), self._max_observation)
+        return cut_middle(spelled_out(text), self._max_observation)
 
     def _conclude(
         self, *, accepted: bool, reason: str = "", following: str | None = None, finished: bool = False
@@ -308,7 +311,7 @@ class StateAgent:
                 self._number, outcome, entry, failures, observation=following, finished=finished
             )
 
-    def _take_up(self, file: AgentJournal) -> None:
+    def _take_up(self, file: JournalFile) -> None:
         restored = file.restored
         self._runtime.restore(restored.journal, restored.failures)
         self._journalled_failures = len(restored.failures)

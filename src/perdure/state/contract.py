@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator, Mapping
 
+from perdure.core.types import JSON
 from perdure.state.action import ActionGrammar
+from perdure.state.extract import REASONING
 from perdure.state.nodes import Node, Nodes, type_of
 from perdure.state.patch import PatchMode
+from perdure.state.paths import Path, pointer
 from perdure.state.schema import StateSchema
 
-_INTRODUCTION = """\
-# Your state
+MEMORY = """\
 You keep no memory of earlier steps. All you will know later is the state, which is shown to you as JSON
-before the latest observation. So in every step, write into it whatever you will need later, and only that.
-Its fields:"""
+before the latest observation. So in every step, write into it whatever you will need later, and only that."""
+"""What is kept where a prompt holds nothing but instructions, state and latest observation."""
 
 _MERGE = """\
 "state_patch" is an object with only what changes; {} changes nothing. It is merged into the state:
@@ -40,25 +44,93 @@ _REWRITE = """\
 
 _PATCH_RULES: Mapping[PatchMode, str] = {"merge": _MERGE, "ops": _OPS, "rewrite": _REWRITE}
 
-_ANSWER = """\
+_FREE = """\
 # Your answer
 Think first if you need to, in a few lines; nobody keeps them. Then write one fenced block, with exactly two
-keys:
-```json
-{{"state_patch": {patch}, "action": {action}}}
-```
-"action" is {wording}.
-{rules}"""
+keys: "state_patch" and "action", which is {wording}."""
+
+_HELD = """\
+# Your answer
+Write one JSON object with three keys: "reasoning", a few words of thought that nobody keeps; "state_patch";
+and "action", which is {wording}."""
+
+_THOUGHT = "what I see, and what follows from it"
 
 _LIST_RULE = {"append": "; a patch appends to it", "union": "; a patch adds what is not in it yet"}
 
 
-def contract(schema: StateSchema, mode: PatchMode, grammar: ActionGrammar) -> str:
-    """The constant part of the prompt: it depends on nothing that happens in a task."""
-    patch = {"merge": "{...}", "ops": "[...]", "rewrite": "{...}"}[mode]
+def contract(
+    schema: StateSchema,
+    mode: PatchMode,
+    grammar: ActionGrammar,
+    *,
+    reasoning: bool = False,
+    memory: str = MEMORY,
+) -> str:
+    """The constant part of the prompt: it depends on nothing that happens in a task.
+
+    It ends with its one example, where the grammar has one: the first of the schema's `examples` with that
+    action. `reasoning`: the answer has room for thoughts as its first key; else they stand before it.
+    """
+    answer = (_HELD if reasoning else _FREE).format(wording=grammar.wording.removesuffix("."))
+    if grammar.example is None:
+        shown = f"Its form:\n{answer_form(mode, grammar, reasoning=reasoning)}"
+    else:
+        shown = f"For example:\n{fenced(_example(schema, mode, grammar.example, reasoning=reasoning))}"
+    return "\n".join(
+        [
+            f"# Your state\n{memory}\nIts fields:",
+            *describe_fields(schema),
+            "",
+            f"# Changing the state\n{_PATCH_RULES[mode]}",
+            "",
+            f"{answer} {shown}",
+        ]
+    )
+
+
+def answer_form(mode: PatchMode, grammar: ActionGrammar, *, reasoning: bool = False) -> str:
+    """How an answer is written, without an example."""
+    patch = "[...]" if mode == "ops" else "{...}"
     action = '"..."' if grammar.schema.get("type") == "string" else "{...}"
-    answer = _ANSWER.format(patch=patch, action=action, wording=grammar.wording, rules=_PATCH_RULES[mode])
-    return "\n".join([_INTRODUCTION, *describe_fields(schema), "", answer])
+    thought = '"reasoning": "...", ' if reasoning else ""
+    return fenced(f'{{{thought}"state_patch": {patch}, "action": {action}}}')
+
+
+def fenced(text: str, language: str = "json") -> str:
+    """A text between fences that are longer than any in it."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+def _example(schema: StateSchema, mode: PatchMode, action: JSON, *, reasoning: bool) -> str:
+    """A worked answer as JSON: what makes the schema's own example of the empty state, and an action."""
+    shown: JSON = next(iter(schema.json_schema.get("examples", ())), {})
+    thought = {REASONING: _THOUGHT} if reasoning else {}
+    answer = {**thought, "state_patch": _as_patch(shown, schema, mode), "action": action}
+    return json.dumps(answer, ensure_ascii=False)
+
+
+def _as_patch(shown: JSON, schema: StateSchema, mode: PatchMode) -> JSON:
+    """What makes an example of the empty state, in the form of a mode."""
+    if mode == "merge":
+        return shown
+    if mode == "rewrite":
+        return schema.complete({**schema.initial, **shown})
+    return [
+        {"op": "append" if isinstance(value, list) else "set", "path": pointer(path), "value": item}
+        for path, value in _leaves(shown, ())
+        for item in (value if isinstance(value, list) else [value])
+    ]
+
+
+def _leaves(value: JSON, path: Path) -> Iterator[tuple[Path, JSON]]:
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from _leaves(item, (*path, key))
+    else:
+        yield path, value
 
 
 def describe_fields(schema: StateSchema) -> Iterator[str]:

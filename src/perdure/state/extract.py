@@ -19,6 +19,9 @@ from perdure.state.taxonomy import FailureClass, PatchRejected
 ENVELOPE = ("state_patch", "action")
 """The two keys of an answer."""
 
+REASONING = "reasoning"
+"""A third one, before them, where thoughts stand inside; it is dropped on reading."""
+
 _FENCE = re.compile(r"^[ \t]*+```([^\n`]*+)$", re.MULTILINE)
 # The next brace outside strings, or nothing before the end of the text. Possessive: it never backtracks, and
 # a match begins where the last one ended. A string ends at its quote or, broken, at the end of the line.
@@ -29,7 +32,7 @@ _FLAT_OBJECT = re.compile(_FLAT)
 _FLAT_OBJECTS = re.compile(f"(?>(?:{_FLAT})+)")
 _NEXT_BRACKET = re.compile(r'(?:[^"{}\[\]]++|"(?:[^"\\]++|\\.)*+"?)*+([{}\[\]]?)', re.DOTALL)
 _STRING_OR_COMMA = re.compile(r'"(?:[^"\\]++|\\.)*+"?|,(?=\s*+[}\]])', re.DOTALL)
-_ENVELOPE_START = re.compile(r'\{\s*+"(?:state_patch|action)"')
+_ENVELOPE_START = re.compile(r'\{\s*+"(?:state_patch|action|reasoning)"')
 
 _CANDIDATES = 16
 """Objects of one reply that are tried, from the last on."""

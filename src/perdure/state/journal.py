@@ -9,7 +9,7 @@ from hashlib import blake2b
 
 from perdure.core.types import JSON
 from perdure.state.changes import Change, apply_changes
-from perdure.state.paths import Path, item_ids, parse_pointer, pointer
+from perdure.state.paths import Path, item_ids, overlap, parse_pointer, pointer
 
 
 def state_hash(state: JSON) -> str:
@@ -108,7 +108,7 @@ class PatchJournal:
         return [
             entry
             for entry in reversed(list(self._committed()))
-            if any(_touches(written, path) for change in entry.changes for written in _changed_paths(change))
+            if any(overlap(written, path) for change in entry.changes for written in _changed_paths(change))
         ]
 
     def provenance(self) -> dict[Path, int]:
@@ -119,7 +119,7 @@ class PatchJournal:
             state = apply_changes(state, entry.changes)
             changed = [path for change in entry.changes for path in _changed_paths(change)]
             origin = {
-                leaf: entry.step if any(_touches(path, leaf) for path in changed) else origin[leaf]
+                leaf: entry.step if any(overlap(path, leaf) for path in changed) else origin[leaf]
                 for leaf in _leaves(state, ())
             }
         return origin
@@ -164,11 +164,6 @@ def _leaves(value: JSON, path: Path) -> Iterator[Path]:
             yield from _leaves(value[position], (*path, key))
     else:
         yield path
-
-
-def _touches(changed: Path, field: Path) -> bool:
-    shorter = min(len(changed), len(field))
-    return changed[:shorter] == field[:shorter]
 
 
 def _changed_paths(change: Change) -> list[Path]:

@@ -15,7 +15,7 @@ from perdure.core.types import JSON
 from perdure.state.action import ActionGrammar
 from perdure.state.changes import Change, diff, dropped_keys
 from perdure.state.coerce import Coercer
-from perdure.state.extract import ENVELOPE, extract
+from perdure.state.extract import ENVELOPE, REASONING, extract
 from perdure.state.guards import Guards
 from perdure.state.keys import check_keys
 from perdure.state.merge import REPLACE, merge
@@ -59,6 +59,8 @@ class PatchPipeline:
     mode: PatchMode = "merge"
     guards: Guards = field(default_factory=Guards)
     limits: PatchLimits = field(default_factory=PatchLimits)
+    reasoning: bool = False
+    """An answer may hold thoughts under a key of their own; they are dropped."""
 
     def propose(self, state: Mapping[str, JSON], reply: str, observation: str) -> Proposal:
         """What a reply proposes. Raises PatchRejected at the first failure; `state` stays as it is."""
@@ -101,7 +103,7 @@ class PatchPipeline:
         for key in ENVELOPE:
             if key not in envelope:
                 raise _malformed("envelope", f'The answer lacks the key "{key}".')
-        extra = sorted(set(envelope) - set(ENVELOPE))
+        extra = sorted(set(envelope) - {*ENVELOPE, *([REASONING] if self.reasoning else [])})
         if extra:
             raise _malformed(
                 "envelope",

@@ -62,3 +62,9 @@ def lookup(state: JSON, path: Path) -> JSON:
                 raise KeyError(key)
             value = value[positions[key]]
     return value
+
+
+def overlap(one: Path, other: Path) -> bool:
+    """One lies in the other, or they are the same."""
+    shorter = min(len(one), len(other))
+    return one[:shorter] == other[:shorter]

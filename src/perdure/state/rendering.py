@@ -10,6 +10,8 @@ from dataclasses import fields, is_dataclass
 from io import IOBase
 from typing import Any
 
+from perdure.core.well_formed import spelled_out
+
 _MOST = 200_000
 """Characters of a rendering. A longer one ends there, so that a result without an end has one."""
 _DEEPEST = 40
@@ -18,7 +20,6 @@ _BYTES = (bytes, bytearray, memoryview)
 _LONGEST_NUMBER = 4_000
 """Bits of a whole number that is written out; Python refuses to write very long ones."""
 _ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]{6,}")
-_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 
 def readable(result: Any) -> str:
@@ -29,27 +30,17 @@ def readable(result: Any) -> str:
     """
     try:
         if isinstance(result, str):
-            return well_formed(str.__str__(result))
+            return spelled_out(str.__str__(result))
         if isinstance(result, _BYTES):
             return _bytes_text(result)
         plain = _plain(result)
         if isinstance(plain, str):
-            return well_formed(str.__str__(plain))
+            return spelled_out(str.__str__(plain))
         if not _has_json(plain):
-            return well_formed(_shown(plain))
-        return well_formed("".join(_up_to(_MOST, _parts(result, ()))))
+            return spelled_out(_shown(plain))
+        return spelled_out("".join(_up_to(_MOST, _parts(result, ()))))
     except Exception as error:  # noqa: BLE001 - the result's own code may raise anything
         return f"<a {type(result).__name__} that cannot be shown: {type(error).__name__}>"
-
-
-def well_formed(text: str) -> str:
-    """The text with surrogate pairs joined and each lone surrogate spelled out."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        joined = _PAIR.sub(lambda pair: pair[0].encode("utf-16", "surrogatepass").decode("utf-16"), text)
-        return joined.encode(errors="backslashreplace").decode()
-    return text
 
 
 def _up_to(most: int, parts: Iterator[str]) -> Iterator[str]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from perdure.core.types import JSON
 from perdure.state.action import ActionGrammar
+from perdure.state.extract import REASONING
 from perdure.state.merge import REPLACE
 from perdure.state.nodes import Node, Nodes, type_of
 from perdure.state.patch import PatchMode
@@ -15,11 +16,16 @@ _KEPT = ("enum", "const", "minimum", "maximum", "minLength", "maxLength")
 _DEPTH = 8
 """A model that contains itself is unrolled this far."""
 
-_PATH: Node = {"type": "string", "pattern": "^/.*$"}
+# Not `.`: to a grammar that is any character but a line break, the quote that ends the text included.
+_PATH: Node = {"type": "string", "pattern": r'^/[^"\\]*$'}
 
 
-def reply_schema(schema: StateSchema, mode: PatchMode, grammar: ActionGrammar) -> dict[str, JSON]:
+def reply_schema(
+    schema: StateSchema, mode: PatchMode, grammar: ActionGrammar, *, reasoning: bool = False
+) -> dict[str, JSON]:
     """An object of exactly `state_patch` and `action`, self-contained (no references).
+
+    With `reasoning` it begins with that text: what a model is held to still has room to think first.
 
     Types are those of the state's schema; what a grammar cannot express (guards, patterns of state fields) is
     left to validation.
@@ -29,7 +35,8 @@ def reply_schema(schema: StateSchema, mode: PatchMode, grammar: ActionGrammar) -
         patch = _operations()
     else:
         patch = _partial(root, nodes, 0) if mode == "merge" else _exact(root, nodes, 0)
-    return _closed({"state_patch": patch, "action": dict(grammar.schema)})
+    thought: dict[str, JSON] = {REASONING: {"type": "string"}} if reasoning else {}
+    return _closed({**thought, "state_patch": patch, "action": dict(grammar.schema)})
 
 
 def _partial(node: Node, nodes: Nodes, depth: int, *, deletable: bool = False) -> dict[str, JSON]:

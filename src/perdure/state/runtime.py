@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from perdure.core.errors import ConfigError
 from perdure.core.types import JSON
 from perdure.state.action import ActionGrammar, TextActions
-from perdure.state.contract import contract
+from perdure.state.contract import MEMORY, answer_form, contract
 from perdure.state.guards import Guards
 from perdure.state.journal import JournalEntry, PatchJournal, state_hash
 from perdure.state.patch import PatchLimits, PatchMode, PatchPipeline, Proposal, compact
@@ -45,7 +45,9 @@ class StateRuntime:
 
     `schema` is whatever `StateSchema` reads. `commit`: `on_accept` changes the state only when the action was
     accepted, `paper` always (SKILL.state, algorithm 1: the state changes before the action is carried out).
-    A rejected patch leaves the state byte-identical. Raises ConfigError.
+    `reasoning`: answers have room for thoughts, which are dropped, as their first key. `memory`: what the
+    prompt says of what is kept beside the state. A rejected patch leaves the state byte-identical. Raises
+    ConfigError.
     """
 
     def __init__(
@@ -57,6 +59,8 @@ class StateRuntime:
         actions: ActionGrammar | None = None,
         guards: Guards | None = None,
         limits: PatchLimits | None = None,
+        reasoning: bool = False,
+        memory: str = MEMORY,
     ) -> None:
         self.schema = schema if isinstance(schema, StateSchema) else StateSchema(schema)
         if patch_mode not in get_args(PatchMode):
@@ -64,12 +68,14 @@ class StateRuntime:
             raise ConfigError(f"patch_mode = {patch_mode!r:.80}; choose one of: {choices}")
         grammar = actions or TextActions()
         self._pipeline = PatchPipeline(
-            self.schema, grammar, patch_mode, guards or Guards(), limits or PatchLimits()
+            self.schema, grammar, patch_mode, guards or Guards(), limits or PatchLimits(), reasoning
         )
         self._commit_mode = commit
-        self.contract = contract(self.schema, patch_mode, grammar)
+        self.contract = contract(self.schema, patch_mode, grammar, reasoning=reasoning, memory=memory)
         """What the prompt says about the state and the answer; constant."""
-        self.reply_schema = reply_schema(self.schema, patch_mode, grammar)
+        self.answer_form = answer_form(patch_mode, grammar, reasoning=reasoning)
+        """How an answer is written, for a correction."""
+        self.reply_schema = reply_schema(self.schema, patch_mode, grammar, reasoning=reasoning)
         """JSON Schema of a reply."""
         self._pending: Proposal | None = None
         self._state_text = ""
@@ -174,6 +180,7 @@ class StateRuntime:
             "commit": self._commit_mode,
             "initial": self.journal.initial,
             "patches": [entry.encode() for entry in self.journal.entries],
+            "state_updates": sum(bool(entry.committed and entry.changes) for entry in self.journal.entries),
             "failures": [failed.encode() for failed in self._failures],
             "counts": count_failures(failed.failure.kind for failed in self._failures),
         }

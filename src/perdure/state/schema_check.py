@@ -10,7 +10,7 @@ from perdure.core.types import JSON
 from perdure.state.merge import LIST_POLICIES
 from perdure.state.nodes import TYPE_NAMES, Node
 from perdure.state.patterns import check_pattern
-from perdure.state.validation import ANNOTATIONS, APPLIED, LIMITS
+from perdure.state.validation import ANNOTATIONS, APPLIED, LIMITS, is_number
 
 _DEEPEST = 64
 """Levels of sub-schemas."""
@@ -63,10 +63,6 @@ def _is_type(value: JSON) -> bool:
     return bool(names) and all(isinstance(name, str) and name in TYPE_NAMES for name in names)
 
 
-def _is_number(value: JSON) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 def _is_size(value: JSON) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
@@ -84,7 +80,7 @@ _Form = tuple[Callable[[JSON], bool], str]
 _ANYTHING: _Form = (lambda value: True, "")
 _TABLE: _Form = (lambda value: isinstance(value, dict), "an object of schemas")
 _LIST: _Form = (_is_filled_list, "a list that is not empty")
-_NUMBER: _Form = (_is_number, "a number")
+_NUMBER: _Form = (is_number, "a number")
 _SIZE: _Form = (_is_size, "a whole number of at least 0")
 _TEXT: _Form = (lambda value: isinstance(value, str), "a text")
 

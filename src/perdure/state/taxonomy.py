@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from perdure.core.types import JSON
 from perdure.state.changes import diff
-from perdure.state.paths import Path
+from perdure.state.paths import Path, overlap
 
 _MESSAGE_LIMIT = 400
 
@@ -69,10 +69,5 @@ def lost_fields(
     return [
         change.path
         for change in diff(after, truth)
-        if not any(_related(change.path, path) for path in wrong_before)
+        if not any(overlap(change.path, path) for path in wrong_before)
     ]
-
-
-def _related(one: Path, other: Path) -> bool:
-    shorter = min(len(one), len(other))
-    return one[:shorter] == other[:shorter]

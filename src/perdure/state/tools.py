@@ -77,6 +77,7 @@ class ToolCalls:
     """Actions are calls of tools: `{"tool": name, "arguments": {…}}`."""
 
     wording = 'a call of one tool: {"tool": its name, "arguments": {its arguments by name}}'
+    example: JSON = None
 
     def __init__(self, functions: Sequence[Callable[..., Any]]) -> None:
         self.tools = {tool.name: tool for tool in (Tool(function) for function in functions)}

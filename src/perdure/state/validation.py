@@ -90,15 +90,16 @@ def _object_error(value: Mapping[str, JSON], node: Node, nodes: Nodes, path: Pat
     return None
 
 
-def _number(value: JSON) -> bool:
+def is_number(value: JSON) -> bool:
+    """A JSON number; true and false are none."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 LIMITS: Mapping[str, Callable[[JSON, JSON], bool]] = {
-    "minimum": lambda value, limit: not _number(value) or value >= limit,
-    "maximum": lambda value, limit: not _number(value) or value <= limit,
-    "exclusiveMinimum": lambda value, limit: not _number(value) or value > limit,
-    "exclusiveMaximum": lambda value, limit: not _number(value) or value < limit,
+    "minimum": lambda value, limit: not is_number(value) or value >= limit,
+    "maximum": lambda value, limit: not is_number(value) or value <= limit,
+    "exclusiveMinimum": lambda value, limit: not is_number(value) or value > limit,
+    "exclusiveMaximum": lambda value, limit: not is_number(value) or value < limit,
     "minLength": lambda value, limit: not isinstance(value, str) or len(value) >= limit,
     "maxLength": lambda value, limit: not isinstance(value, str) or len(value) <= limit,
     "pattern": lambda value, limit: not isinstance(value, str) or matches(limit, value),

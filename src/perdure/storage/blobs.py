@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from threading import Lock
 
@@ -25,37 +26,39 @@ class BlobWriter:
         self._log = AppendLog(folder / "texts.jsonl", named=True)
         self._recent: dict[str, None] = {}
         self._pending: dict[str, str] = {}
+        self._pending_bytes = 0
         self._recall()
 
     @property
     def end(self) -> int:
         """Size of the file in bytes once everything pending is written."""
-        return self._log.end + sum(len(line) + 1 for line in self._pending.values())
+        return self._log.end + self._pending_bytes
 
     def put(self, text: str, digest: str | None = None) -> str:
         """Take a text and return its address; it is in the file after the next `flush`."""
         digest = digest or text_digest(text)
         if digest not in self._recent:
             self._recent[digest] = None
-            self._pending[digest] = json.dumps([digest, text])
+            line = self._pending[digest] = json.dumps([digest, text])
+            self._pending_bytes += len(line) + 1
         return digest
 
     def forget(self) -> None:
         """What is pending will not be written: its task is owed again."""
         if self._pending:
-            self._pending.clear()
+            self._clear()
             self._recall()
 
     def trim(self) -> None:
         """A task is complete: only the last texts stay known."""
-        for digest in list(self._recent)[: max(0, len(self._recent) - _REMEMBERED)]:
+        for digest in list(islice(self._recent, max(0, len(self._recent) - _REMEMBERED))):
             del self._recent[digest]
 
     def flush(self, *, sync: bool = True) -> None:
         """Write what is pending in one append. Raises StorageError; then it stays pending."""
         if self._pending:
             self._log.extend(self._pending.values(), sync=sync)
-            self._pending.clear()
+            self._clear()
 
     def cut(self, end: int) -> None:
         """Forget the texts that no finished task needs. Raises RunFolderError where some are missing."""
@@ -70,6 +73,10 @@ class BlobWriter:
     def close(self) -> None:
         """Close the file. Idempotent."""
         self._log.close()
+
+    def _clear(self) -> None:
+        self._pending.clear()
+        self._pending_bytes = 0
 
     def _recall(self) -> None:
         self._recent = dict.fromkeys(_digests(last_lines(self._log.path, _REMEMBERED)))

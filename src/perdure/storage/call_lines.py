@@ -12,27 +12,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import get_args
 
+from perdure.core.charges import Answered, Charge, Times
 from perdure.core.environment import Opening
 from perdure.core.history import InteractionHistory
-from perdure.core.model import Outcome
+from perdure.core.model import NumberedCall, Outcome
 from perdure.core.outcome_json import decode_outcome, encode_outcome
-from perdure.core.recording import Answered, Charge, Times
-from perdure.core.types import (
-    JSON,
-    Completion,
-    Message,
-    Observation,
-    Role,
-    SessionStatus,
-    Usage,
-    decode_parts,
-    encode_parts,
-)
+from perdure.core.parts import decode_parts, encode_parts
+from perdure.core.request_digest import request_options
+from perdure.core.types import JSON, Completion, Message, Observation, Role, SessionStatus
+from perdure.core.usage import Usage
 from perdure.storage.files import lines_from, unseal
 
 LOG_VERSION = 1
@@ -85,6 +79,23 @@ class LoggedObservation:
     observation: Observation
     opening: Opening | None = None
 
+    def facts(self, normalise: Callable[[str], str]) -> list[JSON]:
+        """What must be the same when the task is re-executed."""
+        seen, opening = self.observation, self.opening
+        facts = [
+            normalise(seen.text),
+            normalise(seen.reason),
+            seen.accepted,
+            seen.done,
+            seen.status,
+            seen.reward,
+            opening is not None,
+        ]
+        if opening is not None:
+            history = [Message(message.role, normalise(message.text)) for message in opening.history]
+            facts += [normalise(opening.goal), history]
+        return facts
+
 
 @dataclass
 class LogContent:
@@ -136,6 +147,34 @@ class LogContent:
             self.divergences,
             self.damaged,
         )
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Caller → how many of its calls count."""
+        counts: dict[str, int] = {}
+        for caller, number in self.calls:
+            counts[caller] = max(counts.get(caller, 0), number + 1)
+        return counts
+
+    def ask(self, call: NumberedCall, answered: Answered, at: float, after: int) -> dict[str, JSON]:
+        """Take in a call that is asked now, `at` seconds into the task; the line that says so."""
+        earlier = self.calls.get((call.caller, call.number - 1))
+        logged = LoggedCall(
+            self.attempt,
+            call.caller,
+            call.number,
+            call.model,
+            call.digest,
+            answered,
+            at,
+            round(time.time(), 3),
+            after,
+            call.request.messages,
+        )
+        self.asked.append(logged)
+        self.calls[call.caller, call.number] = logged
+        known = earlier.prompt if earlier is not None else ()
+        return asked_line(logged, known, request_options(call.request))
 
     def take(self, line: bytes) -> None:
         """Read one more line."""
@@ -269,6 +308,11 @@ def answered_line(call: LoggedCall) -> dict[str, JSON]:
     }
 
 
+def keep_line(calls: Mapping[str, int], observations: int, *, diverged: bool) -> dict[str, JSON]:
+    """Of the attempt so far, so many calls of each caller and so many observations still count."""
+    return {"is": "keep", "calls": dict(calls), "observations": observations, "diverged": diverged}
+
+
 def observed_line(item: LoggedObservation) -> dict[str, JSON]:
     """An observation or an opening, raw: the recorded text is what re-execution is answered with."""
     line: dict[str, JSON] = {
@@ -300,6 +344,8 @@ def decode_messages(items: Iterable[Sequence[JSON]]) -> tuple[Message, ...]:
 
 def shared_prefix(old: Sequence[Message], new: Sequence[Message]) -> int:
     """How many messages two prompts have in common at their beginning."""
+    if tuple(new[: len(old)]) == tuple(old):  # the usual case, at the speed of tuples
+        return len(old)
     for i, (a, b) in enumerate(zip(old, new, strict=False)):
         if a is not b and a != b:
             return i

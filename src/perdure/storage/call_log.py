@@ -13,29 +13,23 @@ from pathlib import Path
 from threading import RLock
 from typing import Literal, TypeAlias
 
+from perdure.core.charges import Answered, Call, Charge, Times
 from perdure.core.environment import Opening
 from perdure.core.errors import Divergence
-from perdure.core.history import InteractionHistory
 from perdure.core.model import NumberedCall, Outcome
 from perdure.core.plain_json import error_line
-from perdure.core.recording import Answered, Call, Charge, Times
-from perdure.core.request_digest import request_options
-from perdure.core.types import JSON, Message, Observation, Request
+from perdure.core.types import JSON, Observation, Request
+from perdure.storage.call_file import CallFile
 from perdure.storage.call_lines import (
     LOG_VERSION,
-    LogContent,
     LoggedCall,
     LoggedObservation,
     answered_line,
-    asked_line,
+    keep_line,
     observed_line,
-    read_log,
 )
-from perdure.storage.files import AppendLog, move_aside, seal
 
 OnDivergence: TypeAlias = Literal["restart", "keep"]
-_LONGEST_WAIT = 1.0
-"""Seconds that an observation may wait to be written; a call writes it before, for nothing else needs it."""
 
 Key: TypeAlias = tuple[str, int]
 """A caller, and which of its calls."""
@@ -56,22 +50,19 @@ class CallLog:
         normalise: Callable[[str], str] = lambda text: text,
         check: Callable[[], None] = lambda: None,
     ) -> None:
-        self._path = path
         header = {"v": LOG_VERSION, **header}
         self._on_divergence = on_divergence
         self._normalise = normalise
         self._check = check
         self._lock = RLock()
-        self._log: AppendLog | None = None
-        self._waiting: list[str] = []
-        self._written = time.monotonic()
+        self._file = CallFile(path)
         self._complete = False
-        self._content = self._left_behind(header)
+        self._content = self._file.left_behind(header)
         if self._content.header:
             self._take_up()
         else:
             self._content.header = {"started": round(time.time(), 3), **header}
-            self._append({"is": "log", **self._content.header}, wait=True)
+            self._file.append({"is": "log", **self._content.header}, wait=True)
         self._rewind()
 
     # -- the pool's side
@@ -109,7 +100,7 @@ class CallLog:
     def ask(self, call: NumberedCall) -> None:
         """Log a call before its model is asked: from here on it is perhaps paid."""
         with self._lock:
-            self._append(self._ask(call, "asked"))
+            self._file.append(self._ask(call, "asked"))
 
     def answer(
         self, call: NumberedCall, outcome: Outcome, seconds: float, *, from_cache: bool = False
@@ -119,7 +110,7 @@ class CallLog:
             lines = [self._ask(call, "cache")] if from_cache else []
             logged = self._content.calls[call.caller, call.number]
             logged.outcome, logged.seconds = outcome, seconds
-            self._append(*lines, answered_line(logged))
+            self._file.append(*lines, answered_line(logged))
 
     # -- the controller's side
 
@@ -203,24 +194,23 @@ class CallLog:
         with self._lock:
             self._content.failed_after = self._content.events
             told = f"{type(error).__name__}: {error_line(error)}"[:500]
-            self._append({"is": "failed", "error": told, "events": self._content.events})
+            self._file.append({"is": "failed", "error": told, "events": self._content.events})
 
     def restart(self, *, diverged: bool = False) -> None:
         """Take a fresh start: what was recorded stays charged and is not served again."""
         with self._lock:
             line = {"is": "restart", "diverged": diverged}
-            self._append(line)
-            self._file().sync()
+            self._file.append(line)
+            self._file.sync()
             self._content.apply(line)
             self._rewind()
 
     def close(self) -> None:
         """Close the file. What waits is written, unless the task is complete. Idempotent."""
         with self._lock:
-            if self._waiting and not self._complete:
-                self._write()
-            if self._log is not None:
-                self._log.close()
+            if not self._complete:
+                self._file.flush()
+            self._file.close()
 
     # --
 
@@ -232,19 +222,6 @@ class CallLog:
     def _is_recorded(self, known: LoggedCall | None, digest: str) -> bool:
         return known is not None and (known.digest, known.after) == (digest, self._observed)
 
-    def _left_behind(self, header: Mapping[str, JSON]) -> LogContent:
-        """What stands in the file, if it is this trial's."""
-        content = read_log(self._path)
-        if not content.header and not content.damaged:
-            return LogContent()
-        if {**content.header, "is": "log", "started": 0} == {**header, "is": "log", "started": 0}:
-            return content
-        number = 0
-        while (target := self._path.with_suffix(f".aside-{number}.jsonl")).exists():
-            number += 1
-        move_aside(self._path, target)
-        return LogContent()
-
     def _take_up(self) -> None:
         content = self._content
         lines: list[dict[str, JSON]] = []
@@ -252,13 +229,10 @@ class CallLog:
             content.resumes += 1
             lines.append({"is": "resume", "time": round(time.time(), 3)})
         if content.lost:
-            counts: dict[str, int] = {}
-            for caller, number in content.calls:
-                counts[caller] = max(counts.get(caller, 0), number + 1)
-            keep = self._keep_line(counts, len(content.observations), diverged=False)
+            keep = keep_line(content.counts, len(content.observations), diverged=False)
             content.apply(keep)
             lines.append(keep)
-        self._append(*lines)
+        self._file.append(*lines)
 
     def _rewind(self) -> None:
         """The task begins: everything recorded of this attempt is owed."""
@@ -286,7 +260,7 @@ class CallLog:
     def _note(self, item: LoggedObservation) -> LoggedObservation:
         if self._owed:
             recorded = self._following_observation()
-            if recorded is not None and self._equal(recorded, item):
+            if recorded is not None and recorded.facts(self._normalise) == item.facts(self._normalise):
                 self._observed += 1
                 self._serve(recorded.at)
                 return recorded
@@ -294,7 +268,7 @@ class CallLog:
         self._content.observations.append(item)
         self._observed += 1
         self._recorded_observations = self._observed
-        self._append(observed_line(item), wait=True)
+        self._file.append(observed_line(item), wait=True)
         return item
 
     def _following_observation(self) -> LoggedObservation | None:
@@ -305,72 +279,14 @@ class CallLog:
         rest = self._content.observations[self._observed :]
         return rest[0] if rest else None
 
-    def _equal(self, one: LoggedObservation, other: LoggedObservation) -> bool:
-        if (one.opening is None) != (other.opening is None):
-            return False
-        return self._facts(one) == self._facts(other)
-
-    def _facts(self, item: LoggedObservation) -> list[JSON]:
-        """What must be the same when a task is re-executed."""
-        seen, opening = item.observation, item.opening
-        facts = [
-            self._normalise(seen.text),
-            self._normalise(seen.reason),
-            seen.accepted,
-            seen.done,
-            seen.status,
-            seen.reward,
-        ]
-        if opening is not None:
-            facts += [self._normalise(opening.goal), self._normalised(opening.history)]
-        return facts
-
-    def _normalised(self, history: InteractionHistory) -> list[Message]:
-        return [Message(message.role, self._normalise(message.text)) for message in history]
-
     def _ask(self, call: NumberedCall, answered: Answered) -> dict[str, JSON]:
-        content = self._content
-        earlier = content.calls.get((call.caller, call.number - 1))
-        logged = LoggedCall(
-            content.attempt,
-            call.caller,
-            call.number,
-            call.model,
-            call.digest,
-            answered,
-            self.seconds,
-            round(time.time(), 3),
-            self._observed,
-            call.request.messages,
-        )
-        content.asked.append(logged)
-        content.calls[call.caller, call.number] = logged
-        prompt = earlier.prompt if earlier is not None else ()
-        return asked_line(logged, prompt, request_options(call.request))
-
-    def _keep_line(self, calls: Mapping[str, int], observations: int, *, diverged: bool) -> dict[str, JSON]:
-        return {"is": "keep", "calls": dict(calls), "observations": observations, "diverged": diverged}
+        return self._content.ask(call, answered, self.seconds, self._observed)
 
     def _diverge(self, what: str) -> None:
         if self._on_divergence == "restart":
             raise Divergence(f"{what}; the task starts again")
-        line = self._keep_line(self._numbers, self._observed, diverged=True)
-        self._append(line)
+        line = keep_line(self._numbers, self._observed, diverged=True)
+        self._file.append(line)
         self._content.apply(line)
         self._forget_served()
         self._started = time.monotonic() - self._served_at
-
-    def _append(self, *lines: Mapping[str, JSON], wait: bool = False) -> None:
-        self._waiting += map(seal, lines)
-        if not wait or time.monotonic() - self._written > _LONGEST_WAIT:
-            self._write()
-
-    def _write(self) -> None:
-        self._file().extend(self._waiting)
-        self._waiting.clear()
-        self._written = time.monotonic()
-
-    def _file(self) -> AppendLog:
-        if self._log is None:
-            self._log = AppendLog(self._path, named=True)  # one that vanishes costs calls, no session
-        return self._log

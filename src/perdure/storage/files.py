@@ -21,6 +21,7 @@ from perdure.core.types import JSON
 from perdure.storage.file_lock import acquire
 
 _CHUNK = 1 << 20
+_COMPACT = json.JSONEncoder(separators=(",", ":")).encode
 _SEAL = re.compile(rb',\s*"crc":\s?"([0-9a-f]{16})"\s*\}\n?\Z')
 _SEAL_ROOM = 64
 """Bytes at the end of a text in which its seal stands."""
@@ -122,10 +123,13 @@ class AppendLog:
         return end
 
 
+_COMPACT = json.JSONEncoder(separators=(",", ":")).encode
+
+
 def seal(fields: Mapping[str, JSON], *, indent: int | None = None) -> str:
     """An object as JSON that checks itself: its last key, `crc`, is BLAKE2b over what stands before it."""
     if indent is None:
-        body = json.dumps(fields, separators=(",", ":"))[:-1]
+        body = _COMPACT(fields)[:-1]
         return f'{body},"crc":"{_crc(body.encode("ascii"))}"}}'
     body = json.dumps(fields, indent=indent)[:-2]
     return f'{body},\n{" " * indent}"crc": "{_crc(body.encode("ascii"))}"\n}}'

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from perdure.core.recording import Charge, Times
+from perdure.core.charges import Charge, Times
 from perdure.core.types import JSON
 from perdure.storage.files import line_at, lines_from, unseal
 

@@ -4,26 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from json import dumps, loads
 from typing import TypeAlias, get_args
 
+from perdure.core.charges import Call
 from perdure.core.model import Outcome
 from perdure.core.outcome_json import decode_outcome, encode_outcome
-from perdure.core.recording import Call, FinishedTask
+from perdure.core.parts import decode_parts
+from perdure.core.recording import FinishedTask
 from perdure.core.request_digest import request_options
-from perdure.core.session import Interaction, PastSession, SessionRecord
-from perdure.core.types import (
-    JSON,
-    Draw,
-    EvaluationOutcome,
-    Message,
-    Observation,
-    Role,
-    SessionStatus,
-    decode_parts,
-)
+from perdure.core.session import Interaction, PastSession, SessionRecord, state_updates_of
+from perdure.core.types import JSON, Draw, EvaluationOutcome, Message, Observation, Role, SessionStatus
 from perdure.storage.call_lines import shared_prefix
 from perdure.storage.ledger import LedgerRow
 
@@ -67,6 +60,8 @@ def encode_session(task: FinishedTask, put: Put) -> dict[str, JSON]:
         "turns": result.turns,
         "malformed": result.malformed,
         "fallbacks": result.fallbacks,
+        "cut": result.cut,
+        "tolerated": result.tolerated,
         "notes": [[after, put(text, None)] for after, text in session.notes],
         "goal": put(session.goal, None),
         "experience": [put(text, None) for text in session.experience],
@@ -95,6 +90,8 @@ _SESSION: Mapping[str, _Kind] = {
     "turns": int,
     "malformed": int,
     "fallbacks": int,
+    "cut": int,
+    "tolerated": int,
     "notes": list,
     "goal": str,
     "experience": list,
@@ -141,6 +138,9 @@ def decode_slim(record: Mapping[str, JSON]) -> SessionRecord:
         turns=record["turns"],
         malformed=record["malformed"],
         fallbacks=record["fallbacks"],
+        cut=record["cut"],
+        tolerated=record["tolerated"],
+        state_updates=state_updates_of(record["trace"]),
     )
 
 
@@ -248,10 +248,10 @@ def _encode_calls(calls: Iterable[Call], put: Put) -> Iterator[dict[str, JSON]]:
     """Each prompt as what it shares with the same caller's previous one, and what is new: O(T) in all."""
     previous: dict[str, tuple[Message, ...]] = {}
     for call in calls:
-        messages = call.request.messages
+        messages, draw = call.request.messages, call.request.draw
         same = shared_prefix(previous.get(call.caller, ()), messages)
         previous[call.caller] = messages
-        outcome = encode_outcome(call.outcome)
+        outcome, draw = encode_outcome(call.outcome), call.request.draw
         outcome.pop("usage", None)
         if "parts" in outcome:
             outcome["parts"] = put(dumps(outcome["parts"], separators=(",", ":")), None)
@@ -264,6 +264,6 @@ def _encode_calls(calls: Iterable[Call], put: Put) -> Iterator[dict[str, JSON]]:
             "same": same,
             "new": _encode_messages(messages[same:], put),
             "options": put(request_options(call.request), None),
-            "draw": list(astuple(call.request.draw)),
+            "draw": [draw.repeat, draw.turn, draw.draw],
             "outcome": outcome,
         }

@@ -14,7 +14,7 @@ from perdure.core.session import PastSession, PastSessions, SessionRecord
 from perdure.core.types import JSON, Message
 from perdure.storage.blobs import BlobReader
 from perdure.storage.call_lines import LogContent, read_log
-from perdure.storage.files import is_sealed, line_at, parse_object, read_sealed
+from perdure.storage.files import is_sealed, line_at, lines_from, parse_object, read_sealed
 from perdure.storage.ledger import LedgerReader, ledger_line, rows_that_count
 from perdure.storage.records import (
     RecordedCall,
@@ -81,7 +81,16 @@ class RunReader(PastSessions):
     def line(self, index: int) -> dict[str, JSON]:
         """One committed line as it is, its seal aside. Raises RunFolderError for a damaged one."""
         index = range(len(self))[index]
-        text = line_at(self.committed.path, self.committed.start(index))
+        return self._parse(index, line_at(self.committed.path, self.committed.start(index)))
+
+    def lines(self, start: int = 0) -> Iterator[dict[str, JSON]]:
+        """Committed lines from `start` on, read in one go."""
+        places = range(start, len(self))
+        texts = lines_from(self.committed.path, self.committed.start(start)) if places else iter(())
+        for index in places:
+            yield self._parse(index, next(texts, b""))
+
+    def _parse(self, index: int, text: bytes) -> dict[str, JSON]:
         with self._blamed(index):
             sealed = is_sealed(text)
             line = parse_object(text)
@@ -94,16 +103,16 @@ class RunReader(PastSessions):
                 raise ValueError(f"it holds session {line['index']} instead of {index}")
         return line
 
-    def lines(self, start: int = 0) -> Iterator[dict[str, JSON]]:
-        """Committed lines from `start` on."""
-        return (self.line(index) for index in range(start, len(self)))
-
     def records(self) -> Iterator[SessionRecord]:
         """Slim results, in order; no texts are read."""
+        return (record for record, _ in self.results())
+
+    def results(self) -> Iterator[tuple[SessionRecord, JSON]]:
+        """The slim result of each session, and what its agent's strategy recorded; no texts are read."""
         for index, line in enumerate(self.lines()):
             with self._blamed(index):
                 record = decode_slim(line)
-            yield record
+            yield record, line["trace"]
 
     def calls(self, index: int) -> Iterator[RecordedCall]:
         """The model calls of one session, with exact prompts and the usage that the ledger tells."""

@@ -13,6 +13,7 @@ from perdure.core.pool import ModelHandle
 from perdure.core.session import shown
 from perdure.core.types import JSON, Message, Observation, Reply
 from perdure.strategies.budget import Budget, BudgetKind
+from perdure.strategies.published import SHARED_BASELINE, Compat
 from perdure.strategies.running_summary import SUMMARY_HEADING, RunningSummary
 from perdure.strategies.window import cut_to_fit, largest_fitting, windowed
 
@@ -25,10 +26,13 @@ class CappedSummary:
     known by then, and what is cut off is lost for good.
     `window`, `period` as in `memory`; `budget`: `whole_prompt` or `history_only`.
 
+    `compat = "paper"`: an unusable reply is not asked for again but goes to the environment as it is.
+
     Source: SKILL.state (arXiv 2608.26263), the summary-capped control. Raises ConfigError.
     """
 
     schema: Mapping[str, JSON] | None = None
+    published = SHARED_BASELINE
 
     def __init__(
         self,
@@ -39,7 +43,9 @@ class CappedSummary:
         budget: BudgetKind = "whole_prompt",
         window: int = 3,
         period: int = 1,
+        compat: Compat = "none",
     ) -> None:
+        self.compat: Compat = compat
         if summary_tokens is None and budget_tokens is None:
             raise ConfigError("capped_summary: give summary_tokens, budget_tokens or both")
         if summary_tokens is not None and summary_tokens < 1:

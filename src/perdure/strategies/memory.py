@@ -9,6 +9,7 @@ from perdure.core.environment import Opening
 from perdure.core.pool import ModelHandle
 from perdure.core.session import shown
 from perdure.core.types import JSON, Message, Observation, Reply
+from perdure.strategies.published import SHARED_BASELINE, Compat
 from perdure.strategies.running_summary import SUMMARY_HEADING, RunningSummary
 from perdure.strategies.window import windowed
 
@@ -19,12 +20,23 @@ class Memory:
     Every `period` turns, the turns that left the window are summarised by `model` (the agent's own unless
     another is named); its calls are counted. The summary has no ceiling: `capped_summary` has one.
 
+    `compat = "paper"`: an unusable reply is not asked for again but goes to the environment as it is.
+
     Source: SKILL.state (arXiv 2608.26263), the Memory baseline. Raises ConfigError.
     """
 
     schema: Mapping[str, JSON] | None = None
+    published = SHARED_BASELINE
 
-    def __init__(self, *, model: ModelHandle | None = None, window: int = 3, period: int = 1) -> None:
+    def __init__(
+        self,
+        *,
+        model: ModelHandle | None = None,
+        window: int = 3,
+        period: int = 1,
+        compat: Compat = "none",
+    ) -> None:
+        self.compat: Compat = compat
         self._summary = RunningSummary(model, window=window, period=period)
         self._instructions = ""
 

@@ -16,6 +16,7 @@ from perdure.strategies.llmlingua_package import LLMLinguaPackage
 from perdure.strategies.logprob_scorer import LogprobScorer
 from perdure.strategies.ngram_scorer import NGramScorer
 from perdure.strategies.perplexity_pruning import ScoredTurn, Scorer, filter_turns, prune
+from perdure.strategies.published import SHARED_BASELINE, Compat
 from perdure.strategies.turn_pieces import most_pieces, turn_pieces
 from perdure.strategies.window import cut_to_fit, windowed
 
@@ -35,10 +36,13 @@ class PromptCompression:
     called LLMLingua. The reply is the action. Of a turn far larger than the budget only head and tail are
     scored, see `turn_pieces`: a step costs what the budget allows, whatever was said.
 
+    `compat = "paper"`: an unusable reply is not asked for again but goes to the environment as it is.
+
     Source: SKILL.state (arXiv 2608.26263), ReAct + LLMLingua. Raises ConfigError, MissingExtra.
     """
 
     schema: Mapping[str, JSON] | None = None
+    published = SHARED_BASELINE
     _latest: str
     _reply: str
 
@@ -52,7 +56,9 @@ class PromptCompression:
         llmlingua_model: str | None = None,
         llmlingua_device: str = "cpu",
         model: ModelHandle | None = None,
+        compat: Compat = "none",
     ) -> None:
+        self.compat: Compat = compat
         if not coarse >= 1:
             raise ConfigError(f"coarse must be at least 1, not {coarse}")
         if scorer == "llmlingua" and llmlingua_model is None:

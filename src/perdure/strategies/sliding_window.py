@@ -10,6 +10,7 @@ from perdure.core.errors import ConfigError
 from perdure.core.pool import ModelHandle
 from perdure.core.types import JSON, Message, Observation, Reply
 from perdure.strategies.budget import Budget, BudgetKind
+from perdure.strategies.published import SHARED_BASELINE, Compat
 from perdure.strategies.window import largest_fitting, windowed
 
 
@@ -19,10 +20,13 @@ class SlidingWindow:
     `turns`: at most so many turns. `budget_tokens`: as many as fit; one of the two must be given. `budget`:
     `whole_prompt` or `history_only`, what the budget covers. A turn is shown whole or not at all.
 
+    `compat = "paper"`: an unusable reply is not asked for again but goes to the environment as it is.
+
     Source: SKILL.state (arXiv 2608.26263), the sliding-window control. Raises ConfigError.
     """
 
     schema: Mapping[str, JSON] | None = None
+    published = SHARED_BASELINE
 
     def __init__(
         self,
@@ -31,7 +35,9 @@ class SlidingWindow:
         budget_tokens: int | None = None,
         budget: BudgetKind = "whole_prompt",
         model: ModelHandle | None = None,
+        compat: Compat = "none",
     ) -> None:
+        self.compat: Compat = compat
         if turns is None and budget_tokens is None:
             raise ConfigError("sliding_window: give turns, budget_tokens or both")
         if turns is not None and turns < 0:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from itertools import pairwise
 
 from perdure.core.agent import ContextView
-from perdure.core.session import Rejected
 from perdure.core.types import Message
 
 
@@ -32,7 +31,7 @@ def windowed(view: ContextView, *, played: int, shown: int, note: str = "") -> l
         Message("system", view.text_instructions),
         *history[:opening],
         *visible,
-        *rejections(view.rejected),
+        *rejections(view),
     ]
 
 
@@ -41,11 +40,12 @@ def opening_observation(view: ContextView, opening: Message) -> str:
     return opening.text.removeprefix(view.goal).lstrip("\n")
 
 
-def rejections(rejected: Iterable[Rejected]) -> Iterable[Message]:
-    """What the model said in vain since the last observation, each with its error."""
-    for item in rejected:
+def rejections(view: ContextView) -> Iterable[Message]:
+    """What the model said in vain since the last observation, each with its error; the form comes last."""
+    for number, item in enumerate(view.rejected, 1):
+        latest = number == len(view.rejected) and view.reply_form
         yield Message("agent", item.reply)
-        yield Message("user", item.error)
+        yield Message("user", f"{item.error}\n\n{view.reply_form}" if latest else item.error)
 
 
 def largest_fitting(most: int, fits: Callable[[int], bool]) -> int:

@@ -12,7 +12,7 @@ from perdure.core.environment import Environment
 from perdure.core.types import Evaluation, EvaluationOutcome, Observation, Trial
 from perdure.environments.counter import WORLD, CounterEnvironment
 from perdure.environments.counter.actions import CounterAction, parse_action
-from perdure.environments.counter.tasks import make_tasks
+from perdure.environments.counter.tasks import CounterTasks
 
 CONTRACT = {
     "name",
@@ -117,17 +117,19 @@ def test_a_key_is_its_own_key(amount: int, prose: str) -> None:
 
 @given(st.integers(1, 40), st.integers())
 def test_tasks_come_from_the_seed_and_are_solvable_within_the_limit(count: int, seed: int) -> None:
-    tasks = make_tasks(count, seed)
-    assert tasks == make_tasks(count, seed)
+    tasks = CounterTasks(count, seed)
+    assert tasks == CounterTasks(count, seed)
     assert list(tasks) == [str(i) for i in range(count)]
     for task in tasks.values():
         assert 1 <= abs(task.target - task.start) <= 30
         assert task.skills == (("increase",) if task.target > task.start else ("decrease",))
-    assert make_tasks(count + 1, seed) | tasks == make_tasks(count + 1, seed), "more tasks keep the first"
+    assert dict(CounterTasks(count + 1, seed)) | dict(tasks) == CounterTasks(count + 1, seed), (
+        "more tasks keep the first"
+    )
 
 
 def test_another_seed_gives_other_tasks() -> None:
-    assert make_tasks(5, 0) != make_tasks(5, 1)
+    assert CounterTasks(5, 0) != CounterTasks(5, 1)
     assert CounterEnvironment(seed=0).version != CounterEnvironment(seed=1).version
 
 

@@ -219,8 +219,8 @@ def test_the_version_follows_the_data(task_file: Path) -> None:
     before = DatabaseEnvironment(tasks=task_file).version
     task_file.write_text(task_file.read_text() + "\n")
     assert DatabaseEnvironment(tasks=task_file).version != before
-    assert before.startswith("1+")
-    assert len(before) == len("1+") + 12
+    assert before.startswith("2+")
+    assert len(before) == len("2+") + 12
 
 
 def test_the_world_is_released_and_used_again(task_file: Path) -> None:

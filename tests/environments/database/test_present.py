@@ -7,11 +7,12 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from perdure.core.errors import EnvironmentUnavailable, MissingExtra
+from perdure.core.errors import ConfigError, EnvironmentUnavailable, MissingExtra
 from perdure.core.types import Trial
-from perdure.environments.database import DatabaseEnvironment
+from perdure.environments.database import WORLD, DatabaseEnvironment
 from perdure.environments.database.engine import Column, Row, SqlEngine, Table
 from perdure.environments.database.engines import open_engine
+from perdure.environments.database.sqlite.engine import SqliteEngine
 
 CLOCK = datetime(2024, 2, 29, 23, 59, 58, tzinfo=UTC)
 NUMBERS = Table("numbers", (Column("a", "INT"),), ((1,), (2,), (3,)))
@@ -87,6 +88,51 @@ def test_columns_default_to_the_present(engine: SqlEngine) -> None:
     rows(engine, f"CREATE TABLE stamped (a INT, {defaults}, e DATE DEFAULT (CURRENT_DATE), f INT DEFAULT -5)")
     rows(engine, "INSERT INTO stamped (a) VALUES (1)")
     assert rows(engine, "SELECT * FROM stamped") == ((1, MOMENT, MOMENT, MOMENT, MOMENT.date(), -5),)
+
+
+def test_a_value_that_is_written_default_is_the_present_too(engine: SqlEngine) -> None:
+    begin(engine)
+    rows(
+        engine,
+        "CREATE TABLE said (a INT, b TIMESTAMP DEFAULT CURRENT_TIMESTAMP, c DATE DEFAULT (CURDATE()), "
+        "d DOUBLE DEFAULT (RAND(3)), e VARCHAR(9) DEFAULT 'it''s', f INT DEFAULT TRUE)",
+    )
+    rows(engine, "INSERT INTO said VALUES (1, DEFAULT, DEFAULT, DEFAULT, DEFAULT, DEFAULT)")
+    rows(engine, "INSERT INTO said VALUES (2, '2000-01-01', '2000-01-01', 0, '', 0)")
+    rows(engine, "UPDATE said SET b = DEFAULT, c = DEFAULT, e = DEFAULT, f = DEFAULT")
+    now = (MOMENT, MOMENT.date())
+    first, second = rows(engine, "SELECT * FROM said")
+    assert first[:3] + first[4:] == (1, *now, "it's", 1)
+    assert first[3] == pytest.approx(0.9057697559760601)
+    assert second == (2, *now, 0.0, "it's", 1)
+
+
+def test_nobody_sees_the_name_of_a_lease(engine: SqlEngine) -> None:
+    begin(engine)
+    ((user, current),) = rows(engine, "SELECT USER(), CURRENT_USER()")
+    assert str(user).startswith("agent@")
+    assert str(current).startswith("agent@")
+
+
+def test_a_server_says_what_it_cannot_tell(engine: SqlEngine) -> None:
+    begin(engine)
+    for clock in (datetime(2050, 1, 1, tzinfo=UTC), datetime(1960, 1, 1, tzinfo=UTC)):
+        if isinstance(engine, SqliteEngine):
+            engine.begin(clock, 0)
+            assert rows(engine, "SELECT NOW()") == ((clock.replace(tzinfo=None),),)
+        else:
+            with pytest.raises(ConfigError, match=f"clock: .*1970 to 2038 .*{clock.year}"):
+                engine.begin(clock, 0)
+
+
+def test_identifiers_are_the_trial_s_or_masked(engine: SqlEngine) -> None:
+    seen = set()
+    for _ in range(2):
+        begin(engine)
+        seen.add(WORLD.normalise(str(rows(engine, "SELECT UUID(), UUID()"))))
+    assert len(seen) == 1
+    ((one, other),) = rows(engine, "SELECT UUID_SHORT(), UUID_SHORT()")
+    assert int(str(other)) == int(str(one)) + 1
 
 
 @pytest.mark.parametrize(

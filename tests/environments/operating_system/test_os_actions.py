@@ -56,10 +56,10 @@ def test_what_a_reply_means(reply: str, expected: object) -> None:
         (block("ls"), "no line"),
         ("act: bash", "no line"),
         ("Act:", "no line"),
-        ("Act: bash\nls", "needs a"),
-        (f"Act: bash\n{FENCE}bash\nls", "needs a"),
-        ("Act: reboot", "`bash` or `finish`"),
-        ("Act: answer(3)", "`bash` or `finish`"),
+        ("Act: bash\nls", "between a line"),
+        (f"Act: bash\n{FENCE}bash\nls", "between a line"),
+        ("Act: reboot", "`Act: bash` and the commands"),
+        ("Act: answer(3)", "or a line `Act: finish`"),
     ],
 )
 def test_what_is_missing_is_said(reply: str, problem: str) -> None:
@@ -75,7 +75,14 @@ def test_what_is_missing_is_said(reply: str, problem: str) -> None:
         ("Act: answer( f(x) )\nmore)", Answer("f(x)")),
         ("Act: answer()", Answer("")),
         ("Act: answer 3", Invalid("an answer is written as `Act: answer(…)` on one line")),
-        ("Act: what", Invalid("`Act:` must be followed by `bash`, `finish` or `answer(…)`")),
+        (
+            "Act: what",
+            Invalid(
+                "`Act:` is followed by something else; write a line `Act: bash` and the commands between "
+                "a line ```bash and a line ``` below it, or a line `Act: answer(…)` to answer, or a line "
+                "`Act: finish` when the task is done"
+            ),
+        ),
     ],
 )
 def test_answers_where_a_task_asks_for_one(reply: str, expected: object) -> None:

@@ -12,19 +12,20 @@ from hypothesis import strategies as st
 from perdure.core.types import Trial
 from perdure.environments.repository import RepositoryEnvironment, script_digest
 from perdure.environments.repository.actions import WAIT, parse_action
+from perdure.environments.repository.candidates import MOST_TOPICS, SUPPORTED
 from perdure.environments.repository.events import Kind
 from perdure.environments.repository.parameters import Parameters, Verbs
 from perdure.environments.repository.play import Play
 from perdure.environments.repository.script import write_script
-from perdure.environments.repository.store import ROOT, Pull, Repository
+from perdure.environments.repository.store import MAIN, MOST_RELEASES, ROOT, Pull, Repository
 from perdure.environments.skillexec.environment import true_states
 
 SCRIPTS = {
-    "42": ("8c4635fb9f4a", "af1ad5cc3fee", "d0868f8f3d86", "1292db4915b5", "09bc06225ebc"),
-    "43": ("6c7244077cfa", "c045d88ce6bd", "829707c3e315", "2fb9092de2a1", "ad99473114e1"),
-    "44": ("7c2dbbcd8d60", "5bdb19b85e69", "068518a1c39a", "1894c2f27b30", "b4038c3fa0a9"),
-    "45": ("9aa091f5dbf3", "646d98c3808b", "ba8b677de5ad", "58d021bbf462", "60e7bdde16ee"),
-    "46": ("c6b9ae7765b4", "67af34b0151b", "3473510fd13f", "c6ff97c3db57", "7be827567cdb"),
+    "42": ("b08e05b32788", "6f0ef807e766", "ee44cee9cc3f", "9c95dee1c430", "09594ac02027"),
+    "43": ("e6fcb484c181", "09b9a2a30de8", "e28cb3b5ba66", "b2459e7e7db7", "1e97ffe1ad02"),
+    "44": ("35966bf83d9c", "f2670f63c050", "f533228a85f3", "98bdb004ee9b", "f94b9f348d8a"),
+    "45": ("3483e8b0fd11", "3185c891ef3d", "281ab3024ac0", "50bc9ce2523b", "233fe02b96ac"),
+    "46": ("839e5a565ffe", "8895eaf90c06", "d53d66369b59", "fedf16549d33", "e96bf36719ce"),
 }
 HORIZONS = (10, 50, 100, 200, 1000)
 
@@ -47,16 +48,16 @@ def test_scripts_are_the_same_everywhere(seed: str) -> None:
 
 
 def assert_whole(repository: Repository) -> None:
-    """Commits have no cycle and lead to the root; every open pull request has its branch."""
+    """Commits have no cycle; topic branches have their commits, and every open pull request its branch."""
     for commit in repository.commits:
         seen = set()
         while commit and commit in repository.commits:
             assert commit not in seen, "a cycle of commits"
             seen.add(commit)
             commit = repository.commits[commit].parent
-        assert ROOT in seen
-    for head in repository.branches.values():
-        assert head in repository.commits
+    for branch, head in repository.branches.items():
+        assert branch == MAIN or head in repository.commits
+    assert repository.made_for == {c.issue: name for name, c in repository.commits.items() if c.issue}
     for pull in repository.prs.values():
         if pull.state == "open":
             assert repository.branches[pull.branch] in repository.commits
@@ -66,7 +67,8 @@ def guess(play: Play, choice: int) -> str:
     """Some action that may be possible: right ones, merges of anything, tests, picks, nonsense."""
     repository = play.world.repository
     right = play._right or WAIT
-    numbers, branches, commits = list(repository.prs), list(repository.branches), list(repository.commits)
+    numbers, branches = list(repository.prs), list(repository.branches)
+    commits = list(repository.commits) or [ROOT]
     options = [
         str(right),
         str(right),
@@ -134,8 +136,55 @@ def test_most_events_need_a_remembered_fact() -> None:
 def test_every_kind_of_event_occurs() -> None:
     union = {event.kind for event in write_script(Parameters(horizon=500), 42).events}
     main = {event.kind for event in write_script(Parameters(horizon=500, verbs="main"), 42).events}
+    appendix = {event.kind for event in write_script(Parameters(horizon=500, verbs="appendix"), 42).events}
     assert union == set(Kind) - {Kind.ALERT, Kind.PUSHED, Kind.OPENED, Kind.FIXED}
     assert main == set(Kind) - {Kind.ALERT, Kind.ISSUE, Kind.READY}
+    assert appendix == {Kind.ISSUE, Kind.READY, Kind.CI_REPORT, Kind.APPROVED, Kind.WINDOW, Kind.CHATTER}
+
+
+@pytest.mark.parametrize("verbs", ["union", "main", "appendix"])
+def test_what_lives_is_bounded(verbs: Verbs) -> None:
+    for seed in range(42, 47):
+        play = Play(Parameters(horizon=1000, verbs=verbs), seed)
+        play.open()
+        for _ in range(1000):
+            play.step(str(play._right))
+            alive = play.world.repository
+            topics = len(alive.branches) - 1
+            assert topics <= MOST_TOPICS
+            assert len(alive.prs) <= topics
+            assert len(alive.ci) <= topics + 1
+            # A topic has the commit of its issue and at most one fix; merged issues keep their commits.
+            assert len(alive.made_for) <= SUPPORTED + 1
+            assert len(alive.commits) <= len(alive.made_for) + topics
+            assert len(alive.releases) <= MOST_RELEASES
+        assert_whole(alive)
+        assert play.grade().reward == 1.0
+
+
+def test_a_merge_and_a_retirement_take_along_what_nobody_needs() -> None:
+    repository = Repository({MAIN: ROOT})
+    repository.add_commit("topic_1", "c_1", file="file_1", issue="issue_1", begins_at=ROOT)
+    assert repository.add_fix("topic_1", "c_2") == ""
+    assert repository.add_fix("topic_1", "c_3") == "c_2"
+    assert repository.commits["c_3"].parent == "c_1"
+    assert repository.retire("issue_1") == "", "its branch still needs it"
+    repository.prs["pr_1"] = Pull("topic_1")
+    repository.tested("topic_1", True)
+    assert repository.merge("pr_1", "c_4", keep_issue=True) == ["c_3"]
+    assert repository.state() == {
+        "branches": {"main": "c_4"},
+        "commits": {"c_1": {"parent": ROOT, "file": "file_1", "issue": "issue_1"}},
+        "prs": {},
+        "ci": {},
+        "releases": [],
+    }
+    assert repository.retire("issue_1") == "c_1"
+    assert repository.retire("issue_1") == ""
+    assert repository.state()["commits"] == {}
+    for number in range(MOST_RELEASES + 2):
+        repository.release(f"v_{number}", "c_4")
+    assert [release.tag for release in repository.releases] == ["v_2", "v_3", "v_4", "v_5"]
 
 
 def test_a_merge_makes_other_results_stale_without_saying_so() -> None:
@@ -146,7 +195,7 @@ def test_a_merge_makes_other_results_stale_without_saying_so() -> None:
         repository.tested(f"topic_{number}", True)
     assert repository.is_fresh("topic_1")
     assert repository.is_fresh("topic_2")
-    repository.merge("pr_1", "c_3")
+    repository.merge("pr_1", "c_3", keep_issue=True)
     assert not repository.is_fresh("topic_2")
     repository.tested("topic_2", True)
     repository.add_commit("topic_2", "c_4")

@@ -11,7 +11,7 @@ from perdure.core.types import Evaluation, Observation, Trial
 from perdure.environments.counter.actions import CounterAction, parse_action
 from perdure.environments.counter.prompts import INSTRUCTIONS
 from perdure.environments.counter.scoring import grade
-from perdure.environments.counter.tasks import CounterTask, make_tasks
+from perdure.environments.counter.tasks import CounterTask, CounterTasks
 from perdure.metrics.skills import skill_metrics
 
 MAX_INTERACTIONS = 8
@@ -30,10 +30,10 @@ class CounterEnvironment(Environment):
             raise ValueError(f"tasks must be at least 1, not {tasks}")
         if tasks > 1_000_000:
             raise ValueError(f"tasks must be at most 1,000,000, not {tasks}")
-        self.version = f"1+{tasks}.{seed}"
+        self.version = f"2+{tasks}.{seed}"
         self.instructions = INSTRUCTIONS.format(max_interactions=max_interactions)
         self.history_factory = HistoryFactory()
-        self._tasks = make_tasks(tasks, seed)
+        self._tasks = CounterTasks(tasks, seed)
         self._task: CounterTask | None = None
         self._value = 0
 

@@ -20,6 +20,7 @@ STATE_SCHEMA: Mapping[str, JSON] = {
         "target": {"type": ["integer", "null"], "default": None, "description": "where it must stand"},
     },
     "additionalProperties": False,
+    "examples": [{"value": 7, "target": 12}],
 }
 
 ACTION_PATTERN = r"Action: (add -?[0-9]|read|done)"

@@ -3,6 +3,7 @@
 from perdure.core.world import World
 from perdure.environments.database.actions import DO_NOTHING
 from perdure.environments.database.environment import MAX_INTERACTIONS, DatabaseEnvironment, skills
+from perdure.environments.database.normalise import normalise
 from perdure.environments.database.oracle import oracle
 from perdure.environments.database.prompts import REPLY_FORM
 
@@ -11,6 +12,7 @@ WORLD = World(
     max_interactions=MAX_INTERACTIONS,
     do_nothing=DO_NOTHING,
     reply_form=lambda environment: REPLY_FORM,
+    normalise=normalise,
     oracle=oracle,
     skills=skills,
     side_by_side=True,

@@ -12,6 +12,7 @@ from perdure.core.parameters import Operational
 from perdure.core.randomness import keyed_seed
 from perdure.core.session import SessionRecord
 from perdure.core.types import Evaluation, EvaluationOutcome, Observation, SessionStatus, Trial
+from perdure.environments.choices import choose
 from perdure.environments.database.actions import Answer, Invalid, Operation, action_key, parse_action
 from perdure.environments.database.engine import Row, SqlEngine, SqlReply
 from perdure.environments.database.engines import ENGINES, EngineName, open_engine
@@ -59,11 +60,11 @@ class DatabaseEnvironment(Environment):
         max_observation_chars: int = 10_000,
         seed: int = 0,
     ) -> None:
-        _check_choice("compat", compat, ("none", "paper"))
-        _check_choice("engine", engine, ENGINES)
+        choose("compat", compat, ("none", "paper"))
+        choose("engine", engine, ENGINES)
         if engine_url is not None and engine != "mysql":
             raise ValueError(f"engine_url is for engine 'mysql', not {engine!r}")
-        _check_choice("on_invalid_action", on_invalid_action, (None, "observe", "end"))
+        choose("on_invalid_action", on_invalid_action, (None, "observe", "end"))
         if query_timeout <= 0 or max_observation_chars < 100:
             raise ValueError("query_timeout must be positive, and max_observation_chars at least 100")
         self._loaded = shared_tasks(Path(tasks) if tasks is not None else None)
@@ -82,7 +83,7 @@ class DatabaseEnvironment(Environment):
         self._trial = Trial("")
         self._answer: str | None = None
         self._operations = 0
-        self.version = f"1+{loaded.digest}"
+        self.version = f"2+{loaded.digest}"
         self.instructions = INSTRUCTIONS.format(
             max_interactions=max_interactions,
             invalid=INVALID_ENDS if self._ends_on_invalid else INVALID_OBSERVED,
@@ -227,9 +228,3 @@ class DatabaseEnvironment(Environment):
 def skills(environment: DatabaseEnvironment) -> Mapping[str, Sequence[str]]:
     """The skills of every task by id."""
     return {id_: task.skills for id_, task in environment._tasks.items()}
-
-
-def _check_choice(key: str, value: str | None, choices: Sequence[str | None]) -> None:
-    if value not in choices:
-        known = ", ".join(str(choice) for choice in choices if choice is not None)
-        raise ValueError(f"{key} {value!r} is unknown; choose one of: {known}")

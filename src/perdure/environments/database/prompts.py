@@ -10,20 +10,19 @@ You work on one table of a MySQL database. Each task asks a question about the t
 There are two actions.
 
 Operation runs SQL: one statement of MySQL's dialect and nothing else. You are shown its result: rows as a
-list of tuples such as [('Ada', 36), ('Max', 41)], without column names; [] for a statement that changes data;
-or the server's error message.
+list of tuples, without column names; an empty list for a statement that changes data; or the server's error
+message.
 
-Answer finishes the task. For a question, give the rows of the result in the same form, with the columns in
-the order that the question asks for, and the rows too where it asks for an order. For a change, the table
+Answer finishes the task. For a question, give the rows of the result as you were shown them, with the columns
+in the order that the question asks for, and the rows too where it asks for an order. For a change, the table
 itself is checked after you finish, and the answer may be anything.
 
 You have at most {max_interactions} actions, the final one included. {invalid}"""
 
 REPLY_FORM = """\
-Think first, then end every reply with exactly one action. The answer is one line:
-Action: Answer
-Final Answer: [('Ada', 36), ('Max', 41)]
-An operation is one statement between a line ```sql and a line ```, for example:
+Think first, then end your reply with exactly one action. An answer is a line `Action: Answer`, then a line
+that starts with `Final Answer:` and goes on with the list of tuples. An operation is a line
+`Action: Operation`, then one statement between a line ```sql and a line ```, for example:
 Action: Operation
 ```sql
 SELECT name FROM people WHERE age > 30;
@@ -38,7 +37,8 @@ NO_FINAL_ANSWER: Final = "no final answer"
 SEVERAL_STATEMENTS: Final = "several statements"
 
 REMEDIES: Mapping[str, str] = {
-    NO_ACTION: "write `Action: Operation` or `Action: Answer`.",
+    NO_ACTION: "write a line `Action: Operation` and the statement between a line ```sql and a line ```, "
+    "or a line `Action: Answer` and a line that starts with `Final Answer:`.",
     NO_SQL_BLOCK: "after `Action: Operation`, put the statement between a line ```sql and a line ```.",
     NO_FINAL_ANSWER: "after `Action: Answer`, write a line that starts with `Final Answer:`.",
     SEVERAL_STATEMENTS: "give one statement in an action. None of them was run.",

@@ -32,7 +32,7 @@ ARITY = {
 
 NO_ACTION = (
     "No action found. Write one line `Action: name(arguments)`, for example `Action: get_relations(#0)`, "
-    "or `Final Answer: #0`."
+    "or `Final Answer:` and the variable that is your answer."
 )
 
 _FINAL = re.compile(r"Final [Aa]nswer:\s*(?:[Vv]ar(?:iable)?\s*)?#([0-9]+)")

@@ -103,7 +103,7 @@ class KnowledgeGraphEnvironment(Environment):
         self.history_factory = HistoryFactory()
         tasks = tasks or SHIPPED_TASKS
         digest = _digest(tasks, graph, *(ontology_files(ontology) if ontology else ()))
-        self.version = f"1+{digest}"
+        self.version = f"2+{digest}"
         self._loaded = _FILES.get((tasks, ontology, digest), lambda: _Files.read(tasks, ontology))
         self._tasks, self._ontology = self._loaded.value.tasks, self._loaded.value.ontology
         self._paper = compat == "paper"

@@ -46,19 +46,19 @@ def parse_action(reply: str, *, takes_answers: bool = False) -> Bash | Finish | 
     """
     found = _ACT.search(reply)
     if found is None:
-        return Invalid("there is no line that starts with `Act:`")
+        return Invalid(f"there is no line that starts with `Act:`; {_forms(takes_answers)}")
     verb = found[1].strip()
     lowered = verb.lower()
     if lowered.startswith("bash"):
         blocks = bash_blocks(reply)
         if not blocks:
-            return Invalid("`Act: bash` needs a ```bash block that is closed by a line ```")
+            return Invalid("after a line `Act: bash`, put the commands between a line ```bash and a line ```")
         return Bash("\n\n".join(blocks))
     if lowered.startswith("finish"):
         return Finish()
     if takes_answers and lowered.startswith("answer"):
         return _parse_answer(reply[found.start(1) :])
-    return Invalid(f"`Act:` must be followed by {_choices(takes_answers)}")
+    return Invalid(f"`Act:` is followed by something else; {_forms(takes_answers)}")
 
 
 def bash_blocks(reply: str) -> list[str]:
@@ -99,5 +99,9 @@ def _parse_answer(text: str) -> Answer | Invalid:
     return Answer(line[start + 1 : end].strip())
 
 
-def _choices(takes_answers: bool) -> str:
-    return "`bash`, `finish` or `answer(…)`" if takes_answers else "`bash` or `finish`"
+def _forms(takes_answers: bool) -> str:
+    answer = "a line `Act: answer(…)` to answer, or " if takes_answers else ""
+    return (
+        "write a line `Act: bash` and the commands between a line ```bash and a line ``` below it, or "
+        f"{answer}a line `Act: finish` when the task is done"
+    )

@@ -9,7 +9,6 @@ from typing import Literal
 from perdure.core.environment import Environment, Opening
 from perdure.core.errors import ConfigError, EnvironmentUnavailable
 from perdure.core.history import HistoryFactory
-from perdure.core.randomness import keyed_seed
 from perdure.core.session import SessionRecord
 from perdure.core.types import Evaluation, EvaluationOutcome, Observation, SessionStatus, Trial
 from perdure.environments.operating_system.actions import (
@@ -21,10 +20,11 @@ from perdure.environments.operating_system.actions import (
     parse_action,
 )
 from perdure.environments.operating_system.allowed_commands import allowed_set, forbidden
+from perdure.environments.operating_system.chance import ShellChance
 from perdure.environments.operating_system.machines import (
     SandboxName,
     ShellName,
-    known_commands,
+    commands_of_root,
     machine_maker,
     resolve_root,
 )
@@ -86,6 +86,7 @@ class OperatingSystemEnvironment(Environment):
         loaded = load_tasks(Path(tasks) if tasks is not None else None)
         invalid = on_invalid_action or ("end" if as_paper else "observe")
         self._tasks = loaded.tasks
+        self._sandbox: SandboxName = sandbox
         self._root = resolve_root(sandbox, root)
         self._make_machine = machine_maker(sandbox, self._root, shell)
         self._known_commands: frozenset[str] | None = None
@@ -99,11 +100,9 @@ class OperatingSystemEnvironment(Environment):
         self._answer: str | None = None
         self._is_destroyed = False
         self._lacks: Observation | None = None
-        self._trial = Trial("")
-        self._commands = 0
         self._seed = seed
-        self._is_one_shell = shell == "persistent"
-        self.version = f"1+{loaded.digest}"
+        self._chance = ShellChance()
+        self.version = f"2+{loaded.digest}"
         self.instructions = instructions(
             shell=shell,
             timeout=action_timeout,
@@ -128,15 +127,13 @@ class OperatingSystemEnvironment(Environment):
         task = self._tasks[trial.task_id]
         self._drop_machine()
         self._task, self._answer, self._is_destroyed, self._lacks = task, None, False, None
-        self._trial, self._commands = trial, 0
+        self._chance = ShellChance(self._seed, trial.task_id, trial.repeat)
         missing = self._missing_commands(task)
         if missing:
             observation = self._lacks = _set_up_failed(f"no {', '.join(missing)} in root {self._root}")
         else:
             self._machine = self._make_machine()
             problem = self._set_up(task, self._machine)
-            if self._is_one_shell:
-                self._machine.exec(self._seeding("RANDOM"), timeout=self._timeout, max_output=0)
             observation = _set_up_failed(problem) if problem else Observation("")
         return Opening(task.goal, observation, self.history_factory.construct(task.goal, observation))
 
@@ -190,48 +187,43 @@ class OperatingSystemEnvironment(Environment):
         self._drop_machine()
 
     def _missing_commands(self, task: OsTask) -> list[str]:
-        """Programs that the task's scripts call and the root does not have; the root is asked once."""
+        """Programs that the task's scripts call and the root does not have, which is asked once."""
         if self._known_commands is None:
-            self._known_commands = known_commands(self._make_machine)
+            self._known_commands = commands_of_root(self._sandbox, self._root)
         return sorted(needed_commands(task) - self._known_commands) if self._known_commands else []
 
     def _set_up(self, task: OsTask, machine: Sandbox) -> str:
         """Run the set-up script; the answer says what went wrong, or nothing."""
         if task.initialization.text.strip():
             script = command_line(task.initialization)
+            script = self._chance.before(script) + script
             result = machine.exec(script, timeout=self._timeout, max_output=_DEFAULT_MAX_OBSERVATION)
             if result.timed_out:
                 return f"the set-up of the task did not end within {self._timeout:g} seconds"
             if result.exit_code:
                 return f"the set-up of the task failed with exit code {result.exit_code}"
         if task.background:
-            machine.exec(f"{{ {task.background}\n}} &", timeout=self._timeout, max_output=0)
+            script = f"{self._chance.before(task.background)}{{ {task.background}\n}} &"
+            machine.exec(script, timeout=self._timeout, max_output=0)
         return ""
 
     def _run(self, script: str, machine: Sandbox) -> Observation:
         problem = forbidden(script, self._allowed) if self._allowed is not None else None
         if problem:
             return Observation(refusal(problem), accepted=False)
-        self._commands += 1
-        seeding = "" if self._is_one_shell else self._seeding(script, self._commands)
+        seeding = self._chance.before(script)
         try:
             result = machine.exec(seeding + script, timeout=self._timeout, max_output=self._max_output)
         except EnvironmentUnavailable as error:
             self._blame_agent(error)
             return Observation("The machine is gone.", done=True, reason="the agent destroyed its machine")
         text = describe(
-            result.output.decode("utf-8", "replace").replace(seeding, "", 1),
+            result.output.decode("utf-8", "replace").replace(seeding, ""),
             result.exit_code,
             timeout=self._timeout,
             shows_exit_code=self._shows_exit_code,
         )
         return Observation(text)
-
-    def _seeding(self, script: str, *key: int) -> str:
-        """What makes `$RANDOM` in a new shell the trial's own: nothing for a script that does not draw."""
-        if "RANDOM" not in script:
-            return ""
-        return f"RANDOM={keyed_seed(self._seed, self._trial.task_id, self._trial.repeat, *key)}; "
 
     def _blame_agent(self, error: EnvironmentUnavailable) -> None:
         """A machine was lost: by what the agent did, if another one runs; otherwise `error` stands."""

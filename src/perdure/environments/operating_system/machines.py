@@ -7,9 +7,12 @@ import os
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
+from threading import Lock
 from typing import Any, Literal, TypeAlias, get_args
 
+from perdure.environments.choices import choose
 from perdure.sandboxes.root_choice import AUTO, choose_root
+from perdure.sandboxes.root_fs import root_folder
 from perdure.sandboxes.sandbox import Sandbox
 
 SandboxName: TypeAlias = Literal["bubblewrap", "docker", "podman"]
@@ -51,8 +54,8 @@ def free_memory() -> int:
 
 def machine_maker(sandbox: SandboxName, root: str, shell: ShellName) -> Callable[[], Sandbox]:
     """A function that starts a fresh machine. Raises ValueError for a name that means nothing."""
-    _check_name(sandbox, get_args(SandboxName))
-    _check_name(shell, get_args(ShellName))
+    choose("sandbox", sandbox, get_args(SandboxName))
+    choose("shell", shell, get_args(ShellName))
 
     def make() -> Sandbox:
         machine: Sandbox = _class_of(sandbox)(root=root, persistent_shell=shell == "persistent")
@@ -63,7 +66,7 @@ def machine_maker(sandbox: SandboxName, root: str, shell: ShellName) -> Callable
 
 def resolve_root(sandbox: SandboxName, root: str) -> str:
     """The root that a configuration means here; an engine's `auto` is its own default. Raises ValueError."""
-    _check_name(sandbox, get_args(SandboxName))
+    choose("sandbox", sandbox, get_args(SandboxName))
     if not root:
         raise ValueError(
             "root must be a name; choose auto, debian, ubuntu, host, docker:IMAGE or a .tar file"
@@ -94,6 +97,25 @@ def surroundings(*, sandbox: SandboxName = "bubblewrap", root: str = AUTO) -> Ma
     return {"root": name, "system": system, "programs": programs.replace(" ", "-")}
 
 
+_asking = Lock()
+_known: dict[Path, frozenset[str]] = {}
+
+
+def commands_of_root(sandbox: SandboxName, root: str) -> frozenset[str]:
+    """`known_commands` of a root, asked once a process: the lanes of a run share the answer.
+
+    An engine's image may get another content under its name: it is asked each time.
+    """
+    make_machine = machine_maker(sandbox, root, "fresh")
+    if sandbox != "bubblewrap":
+        return known_commands(make_machine)
+    with _asking:
+        place = root_folder(root)
+        if place not in _known:
+            _known[place] = known_commands(make_machine)
+        return _known[place]
+
+
 def known_commands(make_machine: Callable[[], Sandbox]) -> frozenset[str]:
     """Every command that bash finds on a fresh machine; empty where its bash cannot list them.
 
@@ -109,11 +131,6 @@ def known_commands(make_machine: Callable[[], Sandbox]) -> frozenset[str]:
         if result.exit_code == 0
         else frozenset()
     )
-
-
-def _check_name(given: str, choices: tuple[str, ...]) -> None:
-    if given not in choices:
-        raise ValueError(f"must be one of {', '.join(choices)}, not {given!r}")
 
 
 def _class_of(sandbox: SandboxName) -> Any:

@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 
 from perdure.environments.operating_system.bash_syntax import EXECUTING_OPTIONS, Unparsable
 from perdure.environments.operating_system.script_text import read_script
-from perdure.environments.operating_system.simple_commands import Word, simple_commands
+from perdure.environments.operating_system.simple_commands import Word, is_assignment, simple_commands
 from perdure.environments.operating_system.tasks import OsTask, Script
 
 _LONGEST_SCRIPT = 20_000
@@ -140,7 +140,7 @@ def _after_options(arguments: Sequence[Word], with_value: frozenset[str]) -> Seq
             return arguments[position + 1 :]
         if text in with_value:
             position += 2
-        elif (text.startswith("-") and len(text) > 1) or _is_assignment(text):
+        elif (text.startswith("-") and len(text) > 1) or is_assignment(text):
             position += 1
         else:
             break
@@ -194,8 +194,3 @@ _READERS: Mapping[str, Callable[[Sequence[Word]], Iterator[Word]]] = {
 
 def _has_option(arguments: Sequence[Word], letters: str) -> bool:
     return any(word.text.startswith("-") and set(word.text) & set(letters) for word in arguments[:2])
-
-
-def _is_assignment(text: str) -> bool:
-    name, equals, _ = text.partition("=")
-    return bool(equals) and name.isidentifier()

@@ -6,7 +6,7 @@ import re
 
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 _DAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
-_CLOCK = r"\d{1,2}:\d\d(?::\d\d(?:[.,]\d{1,9})?)?"
+_CLOCK = r"\d{1,2}:\d\d(?::\d\d(?:[.,]\d{1,10})?)?"
 # Nothing that touches a mask is masked, so that a second pass finds nothing the first one did not.
 _START = r"(?<![0-9A-Za-z>])"
 _END = r"(?![0-9A-Za-z<])"
@@ -39,9 +39,26 @@ _MACHINE = (
     (r"^(%Cpu\(s\)|[KMG]iB (?:Mem|Swap)) *:.*$", r"\1: <machine>"),
     (rf"^(\S+) +(?:\w+ +)?{_SIZE} +{_SIZE} +{_SIZE} +\d{{1,3}}% +(/\S*)$", r"\1 <machine> \2"),
     (
-        r"^((?:nr|numa|pg|pswp|thp|compact|workingset|slabs|kswapd|zone|swap)\w*) \d+$",
+        r"^( *(?:nr|numa|pg|pswp|thp|compact|workingset|slabs|kswapd|zone|swap|unevictable|allocstall)\w*)"
+        r" +\d+$",
         r"\1 <machine>",
     ),
+    (r"^(Node \d+, zone +\w+)(?: +\d+){8,16} *$", r"\1 <machine>"),
+    (r"^(some|full) avg10=\S+ avg60=\S+ avg300=\S+ total=\d+$", r"\1 <machine>"),
+    (r"^ {1,4}\d+ +\d+ (\w+)(?: \d+){11,20}$", r"\1 <machine>"),
+    (r"^\d+ (\(.{1,40}\)) [A-Z](?: -?\d+){20,60}$", r"<process> \1"),
+    (r"^\d+ \d+ \d+:\d+ (/\S* /\S* )", r"<machine> \1"),
+    (r"\b((?:cgroup|ipc|mnt|net|pid|time|user|uts)(?:_for_children)?:)\[\d+\]", r"\1[<machine>]"),
+    # a line of `top`
+    (
+        r"^ *\d+ (\S{1,32}) +(?:-?\d+|rt) +-?\d+(?: +\d[\d.]*[kmgt]?){3} [A-Z]"
+        r"(?: +\d+\.\d){2} +\d+:\d\d\.\d\d (\S+) *$",
+        r"<process> \1 \2",
+    ),
+    # each process is a folder there
+    (r"^(dr-xr-xr-x[.+]?) +\d+ (\S+ +\S+ +0 .{1,40} (?:\.?/)?proc/?)$", r"\1 <machine> \2"),
+    (rf"\b(copied, )\d+(?:\.\d+)?(?:e-\d+)? s, \d+(?:\.\d+)? [kMGT]?B/s{_END}", r"\1<time>"),
+    (r"^((?:non)?voluntary_ctxt_switches:)\s+\d+$", r"\1 <machine>"),
     (r"^ *(?:\d+ +){12,24}\d+$", "<machine>"),
     (r"^(Device): \S+\s+Inode: \d+\s+Links: ", r"\1: <machine> Links: "),
     (r"^ *\d+ +([-dlbcps][-rwxsStT]{9}[ .+])", r"<machine> \1"),

@@ -17,17 +17,16 @@ after the last action."""
 _ANSWER = ", or answer a task that asks a question"
 
 _FORM = """\
-Think about the next step, then end your reply with exactly one action. To say that the task is done:
-Act: finish
-{answer}To run commands; all ```bash blocks of a reply are one script. For example:
+Think about the next step, then end your reply with exactly one action. A line `Act: finish` says that the \
+task is done.{answer} A line `Act: bash` runs the commands between a line ```bash and a line ``` below it; \
+all such blocks of a reply are one script. For example:
 Act: bash
 ```bash
 ls -l /etc
 ```"""
-_FORM_OF_ANSWER = """\
-To answer a task that asks a question, on one line:
-Act: answer(your answer)
-"""
+_FORM_OF_ANSWER = (
+    " A line `Act: answer(…)`, with the answer in the brackets, answers a task that asks a question."
+)
 
 _SHELLS = {
     "fresh": "Every script gets a new shell that starts in /: folder and variables do not last, files do.",

@@ -144,10 +144,11 @@ class _TokenReader:
             self._waits_for = "]]"
         elif token in _BEFORE_NO_COMMAND:
             self._words = None
-        elif token not in _BEFORE_A_COMMAND and not _is_assignment(token):
+        elif token not in _BEFORE_A_COMMAND and not is_assignment(token):
             self._words = [Word(token, "$" not in token and "`" not in token)]
 
 
-def _is_assignment(token: str) -> bool:
+def is_assignment(token: str) -> bool:
+    """`name=value` or `name+=value`."""
     name, equals, _ = token.partition("=")
     return bool(equals) and name.rstrip("+").isidentifier()

@@ -11,7 +11,7 @@ from perdure.environments.repository.oracle import oracle
 from perdure.environments.repository.perfect_reader import perfect_reader, perfect_summary
 from perdure.environments.repository.prompts import REPLY_FORM
 from perdure.environments.repository.scoring import state_fidelity
-from perdure.environments.skillexec.environment import script_digest, true_states
+from perdure.environments.skillexec.environment import asked, script_digest, true_states
 
 WORLD = World(
     environment=RepositoryEnvironment,
@@ -24,6 +24,7 @@ WORLD = World(
         perfect_reader=perfect_reader,
         perfect_summary=perfect_summary,
         true_states=true_states,
+        asked=asked,
         fidelity=state_fidelity,
     ),
     side_by_side=True,

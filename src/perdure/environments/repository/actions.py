@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -32,6 +33,19 @@ VERBS: dict[Verbs, tuple[Verb, ...]] = {
 
 NO_OP = "Wait"
 DO_NOTHING = "Action: Wait"
+
+EXAMPLES: dict[Verb, str] = {
+    "Commit": "Commit topic_3 file_8",
+    "CreatePR": "CreatePR topic_3",
+    "Merge": "Merge pr_12",
+    "FixCI": "FixCI topic_3",
+    "RunTests": "RunTests topic_3",
+    "CherryPick": "CherryPick c_4be71a line_2",
+    "CreateRelease": "CreateRelease v_5 c_4be71a",
+    "Rollback": "Rollback v_5",
+    "Wait": "Wait",
+}
+"""How each action is written."""
 
 _BRANCH = "(?:main|topic_[0-9]{1,6}|line_[0-9]{1,6})"
 _COMMIT = "c_[0-9a-f]{1,8}"
@@ -68,9 +82,12 @@ class RepositoryAction:
 WAIT = RepositoryAction("Wait")
 
 
-def parse_action(reply: str) -> RepositoryAction | str:
-    """The action of a reply, or one line that says why there is none. Linear time; quotes nothing."""
-    return find_command(reply, _parse_command)
+def parse_action(reply: str, verbs: Iterable[Verb] = tuple(EXAMPLES)) -> RepositoryAction | str:
+    """The action of a reply, or one line that says why there is none, and how one of `verbs` is written.
+
+    Linear time; quotes nothing of the reply.
+    """
+    return find_command(reply, _parse_command, [EXAMPLES[verb] for verb in verbs])
 
 
 def _parse_command(text: str) -> RepositoryAction | None:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from perdure.core.types import JSON
-from perdure.environments.repository.actions import WAIT, RepositoryAction
+from perdure.environments.repository.actions import VERBS, WAIT, RepositoryAction
 from perdure.environments.repository.events import Event, Kind, right_action
 from perdure.environments.repository.parameters import Verbs
 from perdure.environments.repository.store import (
@@ -38,8 +38,9 @@ _REQUESTS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Event]], ...] 
     (re.compile(r"(v_\d+) is broken in production"), lambda m: Event(Kind.BROKEN, m[1])),
 )
 
-_COMMITTED = re.compile(r"(c_\w+) made on (\w+) with (file_\d+|no file) (?:for (issue_\d+)|from c_\w+)")
-_FIXED = re.compile(r"(c_\w+) made on (\w+) as a fix(, tests passed)?")
+_COMMITTED = re.compile(r"(c_\w+) made on (\w+) with (file_\d+) for (issue_\d+)")
+_FIXED = re.compile(r"(c_\w+) made on (\w+) as a fix(?: in place of c_\w+)?(, tests passed)?")
+_RETIRED = re.compile(r"(issue_\d+) is out of support")
 _OPENED = re.compile(r"(pr_\d+) opened for (\w+)")
 _MERGED = re.compile(r"(pr_\d+) merged as (c_\w+)")
 _TESTED = re.compile(r"tests (passed|failed) on (\w+)")
@@ -54,7 +55,7 @@ class Belief:
     """A repository as far as it was told, read in order."""
 
     def __init__(self, verbs: Verbs = "union") -> None:
-        self.repository = Repository({MAIN: ROOT}, {ROOT: Commit()})
+        self.repository = Repository({MAIN: ROOT})
         self._verbs = verbs
         self._request = Event(Kind.CHATTER)
 
@@ -62,7 +63,6 @@ class Belief:
         """A structured state takes the place of everything known so far."""
         self.repository = read_state(state)
         self.repository.branches.setdefault(MAIN, ROOT)
-        self.repository.commits.setdefault(ROOT, Commit())
 
     def read_result(self, text: str) -> None:
         """The result of the last action; refusals tell nothing."""
@@ -102,22 +102,23 @@ class Belief:
         """Facts that results, developers' events and alerts tell in the same words."""
         repository = self.repository
         if found := _COMMITTED.search(text):
-            begins_at = repository.head(MAIN) if found[4] else ROOT
-            file = found[3] if found[3] != "no file" else ""
-            repository.add_commit(found[2], found[1], file=file, issue=found[4] or "", begins_at=begins_at)
+            main = repository.head(MAIN)
+            repository.add_commit(found[2], found[1], file=found[3], issue=found[4], begins_at=main)
         elif found := _FIXED.search(text):
-            repository.add_commit(found[2], found[1])
+            repository.add_fix(found[2], found[1])
             if found[3]:
                 repository.tested(found[2], True)
         elif found := _OPENED.search(text):
             repository.prs[found[1]] = Pull(found[2])
         elif found := _MERGED.search(text):
             repository.prs.setdefault(found[1], Pull())
-            repository.merge(found[1], found[2])
+            repository.merge(found[1], found[2], keep_issue="CherryPick" in VERBS[self._verbs])
         elif found := _TESTED.search(text):
             repository.tested(found[2], found[1] == "passed")
         elif found := _RELEASED.search(text):
-            repository.releases.append(Release(found[1], found[2]))
+            repository.release(found[1], found[2])
+        elif found := _RETIRED.search(text):
+            repository.retire(found[1])
         else:
             self._learn_alert(text)
 
@@ -169,7 +170,7 @@ def read_summary(repository: Repository, topic: str, text: str) -> None:
         match topic, words:
             case "branches", [name, head]:
                 repository.branches[name] = head
-            case "pull requests", [name, branch, "open" | "merged" | "closed" as state, approved]:
+            case "pull requests", [name, branch, "open" | "closed" as state, approved]:
                 place = int(approved) if _PLACE.fullmatch(approved) else 0
                 repository.prs[name] = Pull(branch, MAIN, state, place)
             case "tests", [branch, "passed" | "failed" as status, head, base]:

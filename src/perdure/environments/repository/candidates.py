@@ -14,8 +14,10 @@ from perdure.environments.repository.parameters import MOST_PROBES, Parameters
 from perdure.environments.repository.store import MAIN, Pull
 from perdure.environments.repository.world import LINES, World
 
-MOST_TOPICS = 5
+MOST_TOPICS = 3
 """Branches under way at a time."""
+SUPPORTED = 3
+"""Issues with a commit that may still be asked for: beyond them the oldest merged one is retired."""
 
 CHATTER = (
     "for your information, the wiki has a new theme.",
@@ -42,13 +44,16 @@ class Draft:
         self.fixes: list[str] = []
         """Branches that a developer will mend (where agents have no FixCI)."""
         self.issues: list[str] = []
-        """Issues that have a commit."""
+        """Issues that are not out of support, oldest first."""
         self.issue_of: dict[str, str] = {}
         """Branch → issue."""
+        self.branch_of: dict[str, str] = {}
+        """Issue → branch."""
         self._backports: dict[str, list[str]] = {}
         self.pending_tag = ""
         self.affected = ""
         """Pull request that the drift touches."""
+        self.affected_issue = ""
         self.agenda: deque[Literal["silence", "alert", "probe"]] = deque()
         """What a drift still has to show; nothing else happens meanwhile."""
 
@@ -70,7 +75,7 @@ class Draft:
         branch, issue = self.name("topic"), self.name("issue")
         self.pull_numbers[branch] = self.name("pr")
         self.issues.append(issue)
-        self.issue_of[branch] = issue
+        self.issue_of[branch], self.branch_of[issue] = issue, branch
         kind = Kind.PUSHED if self.parameters.verbs == "main" else Kind.ISSUE
         return Event(kind, issue, branch, f"file_{draw.randrange(100)}")
 
@@ -97,10 +102,25 @@ class Draft:
         most = len(LINES) - MOST_PROBES
         return [issue for issue in self.issues if len(self._backports.get(issue, ())) < most]
 
+    def to_retire(self) -> str:
+        """The oldest merged issue, once there are too many; empty while there are not."""
+        repository = self.world.repository
+        if len(repository.made_for) <= SUPPORTED:
+            return ""
+        merged = (issue for issue in self.issues if self.branch_of[issue] not in repository.branches)
+        return next(merged, "")
+
+    def retire(self, issue: str) -> Event:
+        """An issue is out of support."""
+        self.issues.remove(issue)
+        self._backports.pop(issue, None)
+        return Event(Kind.RETIRED, issue)
+
     def topics(self) -> list[str]:
         """Branches without a pull request."""
-        taken = {pull.branch for pull in self.world.repository.prs.values()}
-        return [branch for branch in self.pull_numbers if branch not in taken]
+        repository = self.world.repository
+        taken = {pull.branch for pull in repository.prs.values()}
+        return [name for name in repository.branches if name in self.pull_numbers and name not in taken]
 
     def open_pulls(self) -> list[tuple[str, Pull]]:
         """Open pull requests, oldest first."""
@@ -140,7 +160,8 @@ def candidates(draft: Draft, draw: Random) -> list[Candidate]:
         found.append((4.0, lambda: Event(Kind.FIXED, draft.fixes.pop(0))))
     if len(topics) + len(pulls) < MOST_TOPICS:
         # Rare, because what it asks for can be done without remembering anything.
-        found.append((0.08 if draft.issues else 1.2, lambda: draft.issue(draw)))
+        has_few = len(draft.world.repository.made_for) < SUPPORTED
+        found.append((1.2 if has_few else 0.08, lambda: draft.issue(draw)))
     if topics:
         found.append((1.2, lambda: draft.ready(topics[0])))
     fresh = [number for number, pull in pulls if draft.world.repository.is_fresh(pull.branch)]

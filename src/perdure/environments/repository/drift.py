@@ -8,14 +8,11 @@ from perdure.environments.repository.candidates import CHATTER, Draft
 from perdure.environments.repository.events import Event, Kind
 
 
-def is_ready(draft: Draft) -> bool:
-    """There is an open, approved pull request with fresh passing tests; it becomes the affected one."""
+def drifting_pull(draft: Draft) -> str | None:
+    """The first open, approved pull request with fresh passing tests; None where there is none yet."""
     repository = draft.world.repository
-    for number, pull in draft.open_pulls():
-        if number not in draft.due and repository.is_fresh(pull.branch):
-            draft.affected = number
-            return True
-    return False
+    ripe = (n for n, pull in draft.open_pulls() if n not in draft.due and repository.is_fresh(pull.branch))
+    return next(ripe, None)
 
 
 def lead_event(draft: Draft, draw: Random) -> Event:
@@ -42,9 +39,9 @@ def drift_events(draft: Draft, draw: Random) -> Event:
 
 def _probe(draft: Draft, draw: Random) -> Event:
     """Touches the affected pull request: approvals while it is open or lost for good, its issue otherwise."""
-    pull = draft.world.repository.prs[draft.affected]
-    if draft.parameters.drift == "C" or (draft.parameters.drift == "B" and pull.state == "open"):
+    is_open = draft.affected in draft.world.repository.prs
+    if draft.parameters.drift == "C" or (draft.parameters.drift == "B" and is_open):
         return Event(Kind.APPROVED, draft.affected, probe=True)
     if draft.parameters.verbs == "appendix":
         return Event(Kind.CHATTER, other=draw.choice(CHATTER))
-    return draft.backport(draft.issue_of[pull.branch], draw, probe=True)
+    return draft.backport(draft.affected_issue, draw, probe=True)

@@ -26,6 +26,7 @@ class Kind(StrEnum):
     PUSHED = "pushed"
     OPENED = "opened"
     FIXED = "fixed"
+    RETIRED = "retired"
 
 
 REMEMBERING = frozenset({Kind.CI_REPORT, Kind.APPROVED, Kind.WINDOW, Kind.BACKPORT, Kind.CUT, Kind.BROKEN})

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
+from perdure.environments.choices import choose
 from perdure.environments.skillexec.knobs import (
     LONGEST_HORIZON,
     NOISE_LEVELS,
     SHORTEST_HORIZON,
     NoiseTier,
     between,
-    choose,
     drift_step,
     last_drift_step,
 )

@@ -69,8 +69,8 @@ def _latest(marks: Sequence[Marked]) -> list[Marked]:
 def _verbs(messages: Sequence[Message]) -> Verbs:
     """Which verbs there are, as the instructions tell them."""
     text = "\n".join(message.text for message in messages if message.role != "agent")
-    if "CreatePR BRANCH" in text and "RunTests BRANCH" not in text:
+    if "CreatePR topic" in text and "RunTests topic" not in text:
         return "appendix"
-    if "RunTests BRANCH" in text and "CreatePR BRANCH" not in text:
+    if "RunTests topic" in text and "CreatePR topic" not in text:
         return "main"
     return "union"

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from copy import copy, deepcopy
+
 from perdure.core.types import JSON, Evaluation, Observation
-from perdure.environments.repository.actions import WAIT, RepositoryAction, parse_action
+from perdure.core.world import Asked
+from perdure.environments.repository.actions import VERBS, WAIT, RepositoryAction, parse_action
 from perdure.environments.repository.events import Event, Kind, right_action
 from perdure.environments.repository.noise import syslog
 from perdure.environments.repository.parameters import Parameters
@@ -11,6 +14,7 @@ from perdure.environments.repository.scene import change_world, set_aside, take_
 from perdure.environments.repository.scoring import graded
 from perdure.environments.repository.script import write_script
 from perdure.environments.repository.world import World
+from perdure.environments.skillexec.commands import is_exact
 from perdure.environments.skillexec.tally import Tally
 
 
@@ -26,6 +30,8 @@ class Play:
         self._t = 0
         self._alert = ""
         self._right: RepositoryAction | None = None
+        self._lost = False
+        """Earlier failures have left nothing to do about the event, or made the right action impossible."""
 
     def open(self) -> Observation:
         """The first event."""
@@ -36,11 +42,11 @@ class Play:
         if self._t == len(self.script.events):
             return Observation("Result: refused, there are no more events.", accepted=False, done=True)
         event = self.script.events[self._t]
-        parsed = parse_action(action)
+        parsed = parse_action(action, VERBS[self._parameters.verbs])
         accepted, news = (False, parsed) if isinstance(parsed, str) else self.world.apply(parsed, self._t)
-        # Waiting is no answer to what a right course of action would have made actionable.
-        lost = self._right is None or self._right == WAIT
+        lost = self._lost
         right = accepted and parsed == self._right and not (event.actionable and lost)
+        self._tally.tolerated += isinstance(parsed, RepositoryAction) and not is_exact(action, str(parsed))
         self._tally.count(event, accepted=accepted, acted=parsed != WAIT, right=right, lost=lost)
         set_aside(self.world)
         self._t += 1
@@ -57,9 +63,20 @@ class Play:
         """The true state."""
         return self.world.repository.state()
 
+    def asked(self) -> Asked | None:
+        """What the present event asks for; None for one that does not count."""
+        if not self.script.events[self._t].actionable:
+            return None
+        return Asked(is_right=self._would_be_right, solvable=not self._lost)
+
     def grade(self) -> Evaluation:
         """The verdict so far; events that were not reached count as failed."""
         return graded(self._tally, self.script, self.world)
+
+    def _would_be_right(self, action: str) -> bool:
+        twin = copy(self)
+        twin.world, twin._tally = deepcopy(self.world), Tally()
+        return twin.step(action).reward > 0
 
     def _next_event(self) -> str:
         t = self._t
@@ -67,7 +84,8 @@ class Play:
             self._alert = change_world(self.world, self._parameters.drift, self.script.affected, t)
         event: Event = self.script.events[t]
         shown, text = take_place(event, self.world, t)
-        self._right = right_action(shown, self.world.repository, self._parameters.verbs)
+        right = self._right = right_action(shown, self.world.repository, self._parameters.verbs)
+        self._lost = right is None or right == WAIT or bool(self.world.obstacle(right))
         noise = syslog(self._parameters, self._seed, t)
         text = f"Event: {self._alert if event.kind is Kind.ALERT else text}"
         return f"{text}\n{noise}" if noise else text

@@ -35,9 +35,13 @@ def take_place(event: Event, world: World, t: int) -> tuple[Event, str]:
         case Kind.OPENED:
             world.open_pull(event.other)
         case Kind.FIXED if event.subject in repository.branches:
-            world.push_fix(event.subject, world.new_id(t))
+            return event, f"developer at work: {world.push_fix(event.subject, world.new_id(t))}."
         case Kind.FIXED:
             return event, f"developer at work: nothing is left to be fixed on {event.subject}."
+        case Kind.RETIRED:
+            commit = world.retire(event.subject)
+            needless = f", {commit} is not needed any more" if commit else ""
+            return event, f"{event.subject} is out of support{needless}."
         case _:
             pass
     return shown, _tell(shown, world, t)
@@ -75,8 +79,8 @@ def _tell(event: Event, world: World, t: int) -> str:
             )
         case Kind.OPENED:
             return f"developer at work: {subject} opened for {event.other}."
-        case Kind.FIXED:
-            return f"developer at work: {world.new_id(t)} made on {subject} as a fix."
+        case _:
+            raise ValueError(f"no text for {event.kind!r}")
 
 
 def change_world(world: World, drift: Drift, pull_number: str, t: int) -> str:
@@ -86,18 +90,17 @@ def change_world(world: World, drift: Drift, pull_number: str, t: int) -> str:
     """
     repository = world.repository
     pull = repository.prs.get(pull_number)
-    branch = pull.branch if pull is not None else "a deleted branch"
-    alive = pull is not None and pull.state == "open"
+    branch = pull.branch if pull is not None and pull.state == "open" else ""
     match drift:
+        case "A" if not branch:
+            return f"alert: the branch of {pull_number} was force-pushed, and is deleted."
         case "A":
             commit = f"{world.new_id(t)}f"
-            replaced = repository.rewrite(branch, commit) if alive else []
-            return (
-                f"alert: {branch} was force-pushed, {commit} replaces {' and '.join(replaced) or 'nothing'}."
-            )
+            replaced = " and ".join(repository.rewrite(branch, commit))
+            return f"alert: {branch} was force-pushed, {commit} replaces {replaced}."
         case "B":
             check = repository.ci.get(branch)
-            if alive and check is not None:
+            if check is not None:
                 repository.tested(branch, check.status != "passed")
                 check = repository.ci[branch]
             status = check.status if check is not None else "failed"

@@ -13,7 +13,7 @@ from random import Random
 from perdure.core.randomness import keyed_random
 from perdure.environments.repository.actions import WAIT
 from perdure.environments.repository.candidates import CHATTER, Draft, candidates
-from perdure.environments.repository.drift import drift_events, is_ready, lead_event
+from perdure.environments.repository.drift import drift_events, drifting_pull, lead_event
 from perdure.environments.repository.events import REMEMBERING, Event, Kind, right_action
 from perdure.environments.repository.parameters import LEAD, Parameters
 from perdure.environments.repository.scene import change_world, set_aside, take_place
@@ -47,8 +47,11 @@ def write_script(parameters: Parameters, seed: int) -> Script:
     drifts = parameters.drift != "none"
     while len(events) < parameters.horizon:
         t = len(events)
-        if drifts and change_at is None and t >= parameters.drift_step and is_ready(draft):
+        due = drifts and change_at is None and t >= parameters.drift_step
+        if due and (pull := drifting_pull(draft)) is not None:
             change_at = t
+            draft.affected = pull
+            draft.affected_issue = draft.issue_of[draft.world.repository.prs[pull].branch]
             change_world(draft.world, parameters.drift, draft.affected, t)
             draft.plan_drift()
         events.append(_play(draft, _next_event(draft, t, lead=drifts and change_at is None), t))
@@ -68,6 +71,8 @@ def _draw_event(draft: Draft, draw: Random, t: int) -> Event:
     due = [number for number, when in draft.due.items() if when <= t]
     if due:
         return draft.report(due[0])
+    if issue := draft.to_retire():
+        return draft.retire(issue)
     weighted = candidates(draft, draw)
     total = sum(weight for weight, _ in weighted)
     point = draw.random() * total

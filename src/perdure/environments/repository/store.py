@@ -12,12 +12,15 @@ ROOT = "c_0"
 MAIN = "main"
 
 CheckStatus: TypeAlias = Literal["passed", "failed"]
-PullState: TypeAlias = Literal["open", "merged", "closed"]
+PullState: TypeAlias = Literal["open", "closed"]
+
+MOST_RELEASES = 4
+"""Releases that are kept; older ones are too old to go back to."""
 
 
 @dataclass
 class Commit:
-    """A commit; `file` and `issue` are empty for merges and fixes."""
+    """A commit of a topic branch; `file` and `issue` are empty for fixes."""
 
     parent: str = ""
     file: str = ""
@@ -54,11 +57,17 @@ class Release:
 
 @dataclass
 class Repository:
-    """Branches, commits, pull requests, checks and releases. Unknown ids are empty texts."""
+    """What lives: main and the topic branches, their commits, requests and checks, the last releases.
+
+    What nobody can ask for any more is gone, so its size is bounded however long a task lasts: a merge takes
+    its branch, request, check and fix along, a fix the fix before it, and an issue that is out of support its
+    commit. Unknown ids are empty texts.
+    """
 
     branches: dict[str, str] = field(default_factory=dict)
     """Branch → head."""
     commits: dict[str, Commit] = field(default_factory=dict)
+    """Those of topic branches, and of merged ones those that may still be backported."""
     prs: dict[str, Pull] = field(default_factory=dict)
     ci: dict[str, Check] = field(default_factory=dict)
     """Branch → last result."""
@@ -83,14 +92,41 @@ class Repository:
         if issue:
             self.made_for[issue] = commit
 
-    def merge(self, number: str, commit: str) -> None:
-        """A pull request enters main; its branch is deleted."""
-        pull = self.prs[number]
-        self.commits[commit] = Commit(self.head(MAIN))
+    def add_fix(self, branch: str, commit: str) -> str:
+        """A fix on a branch, in place of the fix before it, whose id is returned; empty without one."""
+        head = self.head(branch)
+        replaced = head if head in self.commits and not self.commits[head].issue else ""
+        self.commits[commit] = Commit(self.commits.pop(replaced).parent if replaced else head)
+        self.branches[branch] = commit
+        return replaced
+
+    def merge(self, number: str, commit: str, *, keep_issue: bool) -> list[str]:
+        """A pull request enters main and is gone with its branch; ids of the commits that go with it.
+
+        `keep_issue`: the commit that was made for the issue stays, for backports.
+        """
+        branch = self.prs.pop(number).branch
+        gone = []
+        head = self.branches.pop(branch, "")
+        while head in self.commits and not (keep_issue and self.commits[head].issue):
+            gone.append(head)
+            head = self._drop(head)
+        self.ci.pop(branch, None)
         self.branches[MAIN] = commit
-        self.branches.pop(pull.branch, None)
-        self.ci.pop(pull.branch, None)
-        pull.state = "merged"
+        return gone
+
+    def retire(self, issue: str) -> str:
+        """An issue is out of support: the commit that is dropped, empty where its branch still needs it."""
+        commit = self.made_for.get(issue, "")
+        if not commit or any(self._leads_to(head, commit) for head in self.branches.values()):
+            return ""
+        self._drop(commit)
+        return commit
+
+    def release(self, tag: str, commit: str) -> None:
+        """A release; the oldest is forgotten when there are too many."""
+        self.releases.append(Release(tag, commit))
+        del self.releases[:-MOST_RELEASES]
 
     def approve(self, number: str) -> None:
         """An approval of an open pull request; a second one changes nothing."""
@@ -114,6 +150,17 @@ class Repository:
             self.made_for[replaced.issue] = commit
         self.branches[branch] = commit
         return gone
+
+    def _leads_to(self, head: str, commit: str) -> bool:
+        """Whether a commit is a head, or what its fix was made on."""
+        return commit in (head, self.commits[head].parent if head in self.commits else "")
+
+    def _drop(self, commit: str) -> str:
+        """Forget a commit; its parent."""
+        dropped = self.commits.pop(commit)
+        if self.made_for.get(dropped.issue) == commit:
+            del self.made_for[dropped.issue]
+        return dropped.parent
 
     def is_fresh(self, branch: str) -> bool:
         """The last tests of a branch passed, on its present head and main's present head."""

@@ -8,9 +8,9 @@ from hashlib import sha256
 
 from perdure.environments.repository.actions import VERBS, RepositoryAction
 from perdure.environments.repository.parameters import Verbs
-from perdure.environments.repository.store import MAIN, ROOT, Commit, Pull, Release, Repository
+from perdure.environments.repository.store import MAIN, ROOT, Pull, Repository
 
-LINE_COUNT = 30
+LINE_COUNT = 100
 LINES = tuple(f"line_{number}" for number in range(LINE_COUNT))
 FAILURE_RATE = 0.5
 
@@ -19,7 +19,7 @@ class World:
     """A repository, and what the present event asks for. Ids of new commits are keyed by seed and step."""
 
     def __init__(self, seed: int, verbs: Verbs, pull_numbers: dict[str, str]) -> None:
-        self.repository = Repository({MAIN: ROOT}, {ROOT: Commit()})
+        self.repository = Repository({MAIN: ROOT})
         self.asked: tuple[str, str, str] = ("", "", "")
         """Branch, file and issue of the commit that is wanted now."""
         self.tag = ""
@@ -52,6 +52,24 @@ class World:
             return False, "there is no such action here"
         return self._commands[action.verb](action, t)
 
+    def obstacle(self, action: RepositoryAction) -> str:
+        """Why a pull request or a copy cannot be made, whatever was asked; empty where it can."""
+        match action.verb:
+            case "CreatePR":
+                if action.name not in self.repository.branches or action.name not in self._pull_numbers:
+                    return "there is no such topic branch"
+                opened = self._pull_numbers[action.name] in self.repository.prs
+                return "that branch had its pull request already" if opened else ""
+            case "CherryPick":
+                if action.name not in self.repository.commits:
+                    return "there is no such commit"
+                if action.other not in LINES:
+                    return "that is no line"
+                picked = (action.name, action.other) in self._picked
+                return "that line has that commit already" if picked else ""
+            case _:
+                return ""
+
     def passes(self, branch: str) -> bool:
         """Whether the tests of a branch pass: a seeded function of its head and main's; fixes always pass."""
         head, base = self.repository.head(branch), self.repository.head(MAIN)
@@ -68,10 +86,18 @@ class World:
         begins_at = self.repository.head(MAIN)
         self.repository.add_commit(branch, commit, file=file, issue=issue, begins_at=begins_at)
 
-    def push_fix(self, branch: str, commit: str) -> None:
-        """A commit after which the tests of a branch pass."""
-        self.repository.add_commit(branch, commit)
+    def push_fix(self, branch: str, commit: str) -> str:
+        """A commit after which the tests of a branch pass; what is told of it."""
+        replaced = self.repository.add_fix(branch, commit)
+        self._fixes.discard(replaced)
         self._fixes.add(commit)
+        return f"{commit} made on {branch} as a fix{f' in place of {replaced}' if replaced else ''}"
+
+    def retire(self, issue: str) -> str:
+        """An issue is out of support; the commit that nobody needs any more, empty where there is none."""
+        commit = self.repository.retire(issue)
+        self._picked = {pair for pair in self._picked if pair[0] != commit}
+        return commit
 
     def digest(self) -> str:
         """SHA-256 of everything that an action may change."""
@@ -98,10 +124,8 @@ class World:
         return True, f"{commit} made on {branch} with {file} for {issue}"
 
     def _create_pr(self, action: RepositoryAction, t: int) -> tuple[bool, str]:
-        if action.name not in self.repository.branches or action.name not in self._pull_numbers:
-            return False, "there is no such topic branch"
-        if self._pull_numbers[action.name] in self.repository.prs:
-            return False, "that branch had its pull request already"
+        if obstacle := self.obstacle(action):
+            return False, obstacle
         return True, f"{self.open_pull(action.name)} opened for {action.name}"
 
     def _merge(self, action: RepositoryAction, t: int) -> tuple[bool, str]:
@@ -115,8 +139,10 @@ class World:
         self.merged_well += good
         self.breaking_merges += self._main_broken
         commit = self.new_id(t)
-        self.repository.merge(action.name, commit)
-        return True, f"{action.name} merged as {commit}, {pull.branch} deleted"
+        gone = self.repository.merge(action.name, commit, keep_issue="CherryPick" in VERBS[self._verbs])
+        self._fixes.difference_update(gone)
+        along = f" with {' and '.join(gone)}" if gone else ""
+        return True, f"{action.name} merged as {commit}, {pull.branch} deleted{along}"
 
     def _fix_ci(self, action: RepositoryAction, t: int) -> tuple[bool, str]:
         if self.repository.open_on(action.name) is None:
@@ -125,33 +151,26 @@ class World:
         renews = self._verbs == "appendix"
         if not renews and (check is None or check.status != "failed"):
             return False, "the tests of that branch did not fail"
-        commit = self.new_id(t)
-        self.push_fix(action.name, commit)
+        told = self.push_fix(action.name, self.new_id(t))
         if renews:
             # Without RunTests this is the only way to make an approved request fresh again.
             self.repository.tested(action.name, True)
         passed = ", tests passed" if renews else ""
-        return True, f"{commit} made on {action.name} as a fix{passed}"
+        return True, f"{told}{passed}"
 
     def _run_tests(self, action: RepositoryAction, t: int) -> tuple[bool, str]:
-        if action.name not in self.repository.branches and action.name not in LINES:
+        if action.name not in self.repository.branches:
             return False, "there is no such branch"
         passed = self.passes(action.name)
         self.repository.tested(action.name, passed)
         return True, f"tests {'passed' if passed else 'failed'} on {action.name}"
 
     def _cherry_pick(self, action: RepositoryAction, t: int) -> tuple[bool, str]:
-        source = self.repository.commits.get(action.name)
-        if source is None:
-            return False, "there is no such commit"
-        if action.other not in LINES:
-            return False, "that is no line"
-        if (action.name, action.other) in self._picked:
-            return False, "that line has that commit already"
-        commit = self.new_id(t)
-        self.repository.add_commit(action.other, commit, file=source.file, begins_at=ROOT)
+        if obstacle := self.obstacle(action):
+            return False, obstacle
+        source = self.repository.commits[action.name]
         self._picked.add((action.name, action.other))
-        return True, f"{commit} made on {action.other} with {source.file or 'no file'} from {action.name}"
+        return True, f"{action.name} copied onto {action.other} with {source.file or 'no file'}"
 
     def _create_release(self, action: RepositoryAction, t: int) -> tuple[bool, str]:
         if action.name != self.tag:
@@ -160,7 +179,7 @@ class World:
             return False, "that is not the head of main"
         if not self.repository.is_fresh(MAIN):
             return False, "main is not known to be green"
-        self.repository.releases.append(Release(action.name, action.other))
+        self.repository.release(action.name, action.other)
         self.production, self.tag = action.name, ""
         return True, f"{action.name} released from {action.other}"
 

@@ -8,6 +8,7 @@ from typing import Protocol
 from perdure.core.environment import Environment, Opening
 from perdure.core.history import HistoryFactory
 from perdure.core.types import JSON, Evaluation, Observation, Trial, text_digest
+from perdure.core.world import Asked
 
 _MOST_TASKS = 1_000_000
 
@@ -38,6 +39,9 @@ class Play(Protocol):
     def state(self) -> JSON:
         """The true state."""
 
+    def asked(self) -> Asked | None:
+        """What the present event asks for; None for one that does not count."""
+
 
 class SeededEnvironment(Environment):
     """Plays one script a task. A subclass makes the plays and says what its metrics are.
@@ -67,7 +71,7 @@ class SeededEnvironment(Environment):
         self._make_play = make_play
         self._read = read
         self._play: Play | None = None
-        self.version = f"1+{text_digest(f'{seed} {tasks} {parameters}')[:8]}"
+        self.version = f"2+{text_digest(f'{seed} {tasks} {parameters}')[:8]}"
         self.instructions = instructions
         self.history_factory = HistoryFactory()
 
@@ -115,6 +119,19 @@ def true_states(environment: SeededEnvironment, trial: Trial, actions: Iterable[
         done = play.step(action).done
         yield play.state()
         if done:
+            return
+
+
+def asked(environment: SeededEnvironment, trial: Trial, actions: Iterable[str]) -> Iterator[Asked | None]:
+    """What the event before each action of a task asked for, found by playing it again.
+
+    What it says holds until the next one is taken.
+    """
+    play = environment._make_play(int(trial.task_id))
+    play.open()
+    for action in actions:
+        yield play.asked()
+        if play.step(action).done:
             return
 
 

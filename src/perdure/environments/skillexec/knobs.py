@@ -10,12 +10,6 @@ SHORTEST_HORIZON, LONGEST_HORIZON = 10, 1000
 NOISE_LEVELS = (0, 5, 20, 50)
 
 
-def choose(knob: str, value: object, choices: tuple[object, ...]) -> None:
-    """Raise ValueError, naming knob and choices, unless the value is one of them."""
-    if value not in choices:
-        raise ValueError(f"{knob} must be one of {', '.join(map(str, choices))}, not {value!r}")
-
-
 def between(knob: str, value: int, low: int, high: int) -> None:
     """Raise ValueError, naming knob and bounds, unless the value lies within them."""
     if not low <= value <= high:

@@ -16,8 +16,9 @@ from typing import Literal, TypeAlias
 
 from perdure.core.types import JSON, Message
 
-ReplyFormat: TypeAlias = Literal["action", "patch", "update"]
-"""A plain `Action:` line, a fenced `state_patch` and `action`, or `StateUpdate:` with an `Action:` line."""
+ReplyFormat: TypeAlias = Literal["action", "patch", "update", "deep_update"]
+"""A plain `Action:` line, a fenced `state_patch` and `action`, or `StateUpdate:` (whole fields, or only what
+changes in them) with an `Action:` line."""
 
 _MARK = re.compile(
     r"\b(?P<label>Event|Result|Action|Summary of [a-z ]{1,40}): (?P<text>.*)|^[ \t]*(?P<json>\{)", re.M
@@ -42,9 +43,13 @@ class Block:
 
 
 def read_messages(messages: Sequence[Message]) -> Iterator[Marked | Block]:
-    """Everything recognisable, in the order of the prompt; a reply's `action` becomes an `Action` line."""
+    """Everything recognisable, in the order of the prompt; a reply's `action` becomes an `Action` line.
+
+    What stands in the instructions are examples, and lessons of other tasks: nothing of it happened.
+    """
     for message in messages:
-        yield from _read_text(message.text)
+        if message.role != "system":
+            yield from _read_text(message.text)
 
 
 def last_block(messages: Sequence[Message], key: str) -> Mapping[str, JSON] | None:
@@ -71,7 +76,7 @@ def reply_format(messages: Sequence[Message]) -> ReplyFormat:
     if any("state_patch" in text for text in texts):
         return "patch"
     if any("StateUpdate" in text for text in texts):
-        return "update"
+        return "deep_update" if any("merged key by key" in text for text in texts) else "update"
     return "action"
 
 
@@ -80,9 +85,10 @@ def write_reply(form: ReplyFormat, action: str, before: Mapping[str, JSON], afte
     if form == "patch":
         envelope = {"state_patch": merge_patch(before, after), "action": action}
         return f"```json\n{json.dumps(envelope, separators=(',', ':'))}\n```"
-    if form == "update":
-        # The last value of a top-level key wins there, so whole values are given.
-        changed = {key: value for key, value in after.items() if before.get(key) != value}
+    if form in ("update", "deep_update"):
+        # Where the last value of a top-level key wins, whole values are given.
+        whole = {key: value for key, value in after.items() if before.get(key) != value}
+        changed = whole if form == "update" else merge_patch(before, after)
         return f"StateUpdate: {json.dumps(changed, separators=(',', ':'))}\nAction: {action}"
     return f"Action: {action}"
 

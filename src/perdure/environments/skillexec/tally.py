@@ -37,6 +37,8 @@ class Tally:
     refused: int = 0
     premise_lost: int = 0
     """Actionable events that earlier failures left without a right answer."""
+    tolerated: int = 0
+    """Replies whose action was read although its letter case, spaces or marks were not as asked for."""
     needless: int = 0
     """Actions other than Wait that were carried out where Wait was right."""
 
@@ -71,6 +73,7 @@ class Tally:
             "premise_lost": self.premise_lost,
             "refused": self.refused,
             "needless": self.needless,
+            "tolerated": self.tolerated,
             "recovery_steps": None,
             "recovered": None,
         }

@@ -1,7 +1,7 @@
 """The warehouse of SkillExecBench: what stands where, over hundreds of events."""
 
 from perdure.core.world import Readers, World
-from perdure.environments.skillexec.environment import script_digest, true_states
+from perdure.environments.skillexec.environment import asked, script_digest, true_states
 from perdure.environments.warehouse.actions import DO_NOTHING
 from perdure.environments.warehouse.environment import (
     MAX_INTERACTIONS,
@@ -24,6 +24,7 @@ WORLD = World(
         perfect_reader=perfect_reader,
         perfect_summary=perfect_summary,
         true_states=true_states,
+        asked=asked,
         fidelity=state_fidelity,
     ),
     side_by_side=True,

@@ -3,15 +3,32 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from perdure.environments.skillexec.commands import find_command
+from perdure.environments.warehouse.parameters import Parameters
 
 Verb: TypeAlias = Literal["Store", "Ship", "Move", "Answer", "Wait"]
 
 NO_OP = "Wait"
 DO_NOTHING = "Action: Wait"
+
+EXAMPLES: dict[Verb, str] = {
+    "Store": "Store item_6 shelf_0",
+    "Ship": "Ship item_3 shelf_1",
+    "Move": "Move item_3 shelf_0 shelf_1",
+    "Answer": "Answer shelf_1",
+    "Wait": "Wait",
+}
+"""How each action is written."""
+
+
+def verbs_of(parameters: Parameters) -> list[Verb]:
+    """The actions that a configuration has."""
+    return [verb for verb in EXAMPLES if verb != "Answer" or parameters.tier == "audit"]
+
 
 _ITEM = r"item_[0-9]{1,6}"
 _SHELF = r"shelf_[0-9]{1,6}"
@@ -47,9 +64,12 @@ class WarehouseAction:
         return " ".join(filter(None, (self.verb, self.item, self.shelf, self.target)))
 
 
-def parse_action(reply: str) -> WarehouseAction | str:
-    """The action of a reply, or one line that says why there is none. Linear time; quotes nothing."""
-    return find_command(reply, _parse_command)
+def parse_action(reply: str, verbs: Iterable[Verb] = tuple(EXAMPLES)) -> WarehouseAction | str:
+    """The action of a reply, or one line that says why there is none, and how one of `verbs` is written.
+
+    Linear time; quotes nothing of the reply.
+    """
+    return find_command(reply, _parse_command, [EXAMPLES[verb] for verb in verbs])
 
 
 def _parse_command(text: str) -> WarehouseAction | None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from copy import copy, deepcopy
+
 from perdure.core.randomness import keyed_random
 from perdure.core.types import JSON, Evaluation, Observation
+from perdure.core.world import Asked
+from perdure.environments.skillexec.commands import is_exact
 from perdure.environments.skillexec.tally import Tally
-from perdure.environments.warehouse.actions import NO_OP, WarehouseAction, parse_action
+from perdure.environments.warehouse.actions import NO_OP, WarehouseAction, parse_action, verbs_of
 from perdure.environments.warehouse.change import change_world
 from perdure.environments.warehouse.events import Event, Kind
 from perdure.environments.warehouse.noise import telemetry
@@ -22,6 +26,7 @@ class Play:
         self.script = write_script(parameters, seed)
         self.world = World(parameters.shelves, parameters.placement, self.script.preload)
         self._parameters = parameters
+        self._verbs = verbs_of(parameters)
         self._seed = seed
         self._tally = Tally()
         self._t = 0
@@ -38,11 +43,12 @@ class Play:
         if self._t == len(self.script.events):
             return Observation("Result: refused, there are no more events.", accepted=False, done=True)
         event = self.script.events[self._t]
-        parsed = parse_action(action)
+        parsed = parse_action(action, self._verbs)
         reason = parsed if isinstance(parsed, str) else self._apply(parsed, event)
         accepted = not reason
         right = isinstance(parsed, WarehouseAction) and accepted and is_right(event, parsed, self._answer)
         acted = isinstance(parsed, WarehouseAction) and parsed.verb != NO_OP
+        self._tally.tolerated += isinstance(parsed, WarehouseAction) and not is_exact(action, str(parsed))
         self._tally.count(event, accepted=accepted, acted=acted, right=right, lost=self._lost)
         self._lapse(event)
         self._t += 1
@@ -57,6 +63,12 @@ class Play:
     def state(self) -> JSON:
         """The true state."""
         return self.world.state()
+
+    def asked(self) -> Asked | None:
+        """What the present event asks for; None for one that does not count."""
+        if not self.script.events[self._t].actionable:
+            return None
+        return Asked(is_right=self._would_be_right, solvable=not self._lost)
 
     def grade(self) -> Evaluation:
         """The verdict so far; events that were not reached count as failed."""
@@ -73,6 +85,11 @@ class Play:
         self.world.dock = self.world.due = self._answer = ""
         if event.kind is Kind.RELEASE and event.item in self.world.held:
             self.world.held.remove(event.item)
+
+    def _would_be_right(self, action: str) -> bool:
+        twin = copy(self)
+        twin.world, twin._tally = deepcopy(self.world), Tally()
+        return twin.step(action).reward > 0
 
     def _next_event(self) -> str:
         if self._t == self.script.change_at:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
@@ -46,6 +45,8 @@ class SweepConfig(BaseModel):
     grid: dict[str, JSON] = {}
     """Dotted key → list of values: every combination is run."""
     cases: list[Case] = []
+    match: str = "structured_state"
+    """The arm whose mean prompt is the budget of arms with `budget_tokens = "match"`."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,7 @@ class Sweep:
     out: Path
     base: Path
     runs: tuple[SweepRun, ...]
+    match: str = ""
 
 
 def load_sweep(path: Path, *, out: Path | None = None) -> Sweep:
@@ -89,22 +91,16 @@ def load_sweep(path: Path, *, out: Path | None = None) -> Sweep:
         if run.folder in runs:
             raise ConfigError(f"{path}: the run {name!r} is there twice")
         runs[run.folder] = run
-    return Sweep(config.name, folder, base_folder, tuple(runs.values()))
+    return Sweep(config.name, folder, base_folder, tuple(runs.values()), config.match)
 
 
 def _read(path: Path) -> SweepConfig:
+    data = read_toml(path, "sweep file")
+    check_plain(data)
     try:
-        data = read_toml(path)
-        check_plain(data)
         return SweepConfig.model_validate(data)
-    except FileNotFoundError:
-        raise ConfigError(f"there is no sweep file {str(path)!r}") from None
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{str(path)!r} is not valid TOML: {error}") from error
     except ValidationError as error:
         raise ConfigError(f"{path}: {explain(error, SweepConfig)}") from error
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"cannot read {str(path)!r}: {error}") from error
 
 
 def _base(config: SweepConfig, path: Path) -> tuple[Path, dict[str, JSON]]:
@@ -113,10 +109,8 @@ def _base(config: SweepConfig, path: Path) -> tuple[Path, dict[str, JSON]]:
     file = path.resolve().parent / config.base
     try:
         base = read_toml(file)
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path}: base: {config.base!r} is not valid TOML: {error}") from error
-    except (OSError, ValueError) as error:  # a NUL in a path is a ValueError
-        raise ConfigError(f"{path}: base: cannot read {config.base!r:.200}: {error}") from error
+    except ConfigError as error:
+        raise ConfigError(f"{path}: base: {error}") from error
     check_plain(base)
     return file.parent, base
 

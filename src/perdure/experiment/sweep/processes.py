@@ -6,13 +6,15 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from perdure.core.errors import StorageError
+from perdure.experiment.runs import load
 from perdure.experiment.sweep.file import Sweep, SweepRun
+from perdure.experiment.sweep.matching import Matched, matched_runs, measured_budget, with_budget
 from perdure.experiment.sweep.resolution import resolve_runs
 from perdure.experiment.sweep.worker import FINISHED_BEFORE, PLAYED
 
@@ -47,7 +49,8 @@ def run_sweep(
 
     A run that fails is reported and the others go on. However this ends (an interrupt, a kill), the
     processes end too, and the same call continues where they stopped. What a machine decides (which root
-    file system is meant by `auto`) is decided once for all runs. Raises StorageError, RunFolderError.
+    file system is meant by `auto`) is decided once for all runs. Runs whose budget is that of another arm are
+    played after the others. Raises ConfigError, StorageError, RunFolderError.
     """
     if workers < 1:
         raise ValueError(f"workers must be at least 1, not {workers}")
@@ -58,9 +61,26 @@ def run_sweep(
         if on_outcome is not None:
             on_outcome(outcome)
 
-    resolved = replace(sweep, runs=tuple(resolve_runs(sweep, sweep.runs)))
-    _play(resolved, workers, report, accept_version=accept_version)
+    resolved = resolve_runs(sweep, sweep.runs)
+    waiting = matched_runs(resolved, sweep.match)
+    late = {matched.run.folder for matched in waiting}
+    first = tuple(run for run in resolved if run.folder not in late)
+    _play(replace(sweep, runs=first), workers, report, accept_version=accept_version)
+    second = tuple(_budgeted(waiting, outcomes, report))
+    _play(replace(sweep, runs=second), workers, report, accept_version=accept_version)
     return [outcomes[run.folder] for run in sweep.runs]
+
+
+def _budgeted(
+    waiting: Iterable[Matched], outcomes: Mapping[Path, RunOutcome], report: OnOutcome
+) -> Iterator[SweepRun]:
+    """Runs with the budget of their arm; those whose arm has failed are reported."""
+    for matched in waiting:
+        reference = matched.reference
+        if outcomes[reference.folder].error:
+            report(RunOutcome(matched.run, error=f"its budget is that of {reference.label!r}, which failed"))
+        else:
+            yield with_budget(matched, measured_budget(load(reference.folder)))
 
 
 def _play(sweep: Sweep, workers: int, report: OnOutcome, *, accept_version: bool) -> None:

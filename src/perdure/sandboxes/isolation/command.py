@@ -112,7 +112,7 @@ class Watch:
             if now >= deadline:
                 return "timeout"
             if now >= look:
-                if self._tree.memory() > self._bounds.config["memory_bytes"]:
+                if self._tree.holds_more_than(self._bounds.config["memory_bytes"]):
                     return "ended: out of memory"
                 look = now + _GUARD_SECONDS
             events = {key.data for key, _ in selector.select(min(deadline, look) - now)}

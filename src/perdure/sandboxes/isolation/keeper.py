@@ -138,7 +138,7 @@ class Keeper:
     def _contain_background(self) -> None:
         """End everything that runs where it is too much between two commands."""
         crowd = len(self._tree.members()) > self._config["processes"] * _BACKGROUND_SHARE
-        if crowd or self._tree.memory() > self._config["memory_bytes"]:
+        if crowd or self._tree.holds_more_than(self._config["memory_bytes"]):
             shell = self._shell.processes if self._shell is not None else frozenset()
             self._tree.end(shell, within=shell)
 

@@ -11,6 +11,8 @@ from hashlib import blake2b
 from pathlib import Path
 
 from perdure.core.errors import EnvironmentUnavailable, MissingExtra
+from perdure.environments.database.server.place import server_place
+from perdure.storage.cache_folder import cache_folder
 
 SERVER_OPTIONS = (
     "--no-defaults",
@@ -54,10 +56,10 @@ def unprivileged_account() -> pwd.struct_passwd | None:
 
 def prepared_data(program: Path, account: pwd.struct_passwd | None) -> Path:
     """A data directory with system tables and without any account. Two runs may prepare it at once."""
-    kept = _cache() / _identity(program)
+    kept = cache_folder("mariadb") / _identity(program)
     if not kept.exists():
         kept.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix="perdure-mariadb-") as folder:
+        with tempfile.TemporaryDirectory(prefix="perdure-mariadb-", dir=server_place(account)) as folder:
             data = Path(folder, "data")
             data.mkdir()
             if account is not None:
@@ -66,6 +68,12 @@ def prepared_data(program: Path, account: pwd.struct_passwd | None) -> Path:
             _bootstrap(program, data, account)
             _keep(data, kept)
     return kept
+
+
+def first_error(log: str) -> str:
+    """What a server complained of first."""
+    lines = log.strip().splitlines()
+    return next((line for line in lines if "[ERROR]" in line), lines[0] if lines else "it said nothing")
 
 
 def _keep(data: Path, kept: Path) -> None:
@@ -79,11 +87,6 @@ def _keep(data: Path, kept: Path) -> None:
             raise
     finally:
         shutil.rmtree(copy, ignore_errors=True)
-
-
-def _cache() -> Path:
-    root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(root, "perdure", "mariadb")
 
 
 def _identity(program: Path) -> str:
@@ -105,9 +108,10 @@ def _bootstrap(program: Path, data: Path, account: pwd.struct_passwd | None) -> 
     # No account but the owner of MariaDB's system views, which is locked, until a server makes its own.
     texts.append("delete from mysql.global_priv where User <> 'mariadb.sys';")
     done = subprocess.run(
-        [str(program), *SERVER_OPTIONS, "--bootstrap", f"--datadir={data}"],
+        [str(program), *SERVER_OPTIONS, "--bootstrap", f"--datadir={data}", f"--tmpdir={data.parent}"],
         input="\n".join([*texts, ""]).encode(),
         capture_output=True,
+        cwd=data,
         timeout=_SECONDS,
         check=False,
         user=account.pw_uid if account is not None else None,
@@ -115,5 +119,5 @@ def _bootstrap(program: Path, data: Path, account: pwd.struct_passwd | None) -> 
         extra_groups=[] if account is not None else None,
     )
     if done.returncode != 0:
-        last = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
-        raise EnvironmentUnavailable(f"MariaDB's data directory cannot be prepared: {' '.join(last)}")
+        said = first_error(done.stderr.decode("utf-8", "replace"))
+        raise EnvironmentUnavailable(f"MariaDB's data directory cannot be prepared: {said}")

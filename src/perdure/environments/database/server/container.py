@@ -8,8 +8,8 @@ import sys
 import time
 from typing import Any
 
-from perdure.core.errors import EnvironmentUnavailable, MissingExtra
-from perdure.core.installation import add_extras
+from perdure.core.errors import EnvironmentUnavailable
+from perdure.core.installation import add_extras, import_optional
 from perdure.environments.database.server.address import Address
 from perdure.environments.database.server.link import MODE, Link, knock
 
@@ -27,7 +27,7 @@ class MysqlContainer:
     """
 
     def __init__(self, image: str = IMAGE) -> None:
-        docker = _client_library()
+        docker = import_optional("docker", "the Docker client", add_extras("docker", "mysql"))
         self._errors = (docker.errors.DockerException, OSError)
         self._container: Any = None
         self._attached: Any = None
@@ -102,14 +102,6 @@ class MysqlContainer:
         except self._errors:
             return False
         return bool(self._container.status == "running")
-
-
-def _client_library() -> Any:
-    try:
-        import docker
-    except ImportError:
-        raise MissingExtra("the Docker client", add_extras("docker", "mysql")) from None
-    return docker
 
 
 def _find_docker(docker: Any) -> None:

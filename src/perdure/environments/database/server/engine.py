@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeVar
 
-from perdure.core.errors import EnvironmentUnavailable
+from perdure.core.errors import ConfigError, EnvironmentUnavailable
 from perdure.environments.database.engine import Row, SqlError, SqlReply, Table, five_digit_hash, random_seeds
 from perdure.environments.database.server.address import Address
 from perdure.environments.database.server.deadline import Deadline
@@ -34,8 +34,10 @@ _INTERRUPTED = SqlError(
     3024, "HY000", "Query execution was interrupted, maximum statement execution time exceeded"
 )
 _KILLED = 1317
+_LAST_INSTANT = 2**31 - 1
+"""Of the session variable `timestamp`, in seconds since 1970."""
 _SHOWN_USER = "agent"
-"""Stands in messages for the account, whose name differs from run to run."""
+"""Stands in texts for the account, whose name differs from run to run."""
 _LOST = SqlError(2013, "HY000", "Lost connection to MySQL server during query")
 _Result = TypeVar("_Result")
 
@@ -75,7 +77,13 @@ class ServerEngine:
             raise
 
     def begin(self, clock: datetime, seed: int) -> None:
-        """Give statements this as the present, and draw their chance from this, as far as the server lets."""
+        """Give statements this as the present, and draw their chance from this, as far as the server lets.
+
+        Raises ConfigError for an instant that no server can be told: it would tell another one, silently.
+        """
+        if not 0 < clock.timestamp() <= _LAST_INSTANT:
+            told = f"clock: a database server tells instants from 1970 to 2038 (got {clock.isoformat()})"
+            raise ConfigError(told)
         self._present = (clock.timestamp(), *random_seeds(seed))
         if self._agent is not None:
             self._guarded(lambda: self._stand_still(self._agent_link()))
@@ -97,7 +105,7 @@ class ServerEngine:
             with Deadline(self._timeout, lambda: self._kill_query(link)) as deadline:
                 reply = self._ask(link, sql, deadline)
             if deadline.passed:
-                self._settle(link)
+                self._take_late_kill(link)
                 reply = _failed(_INTERRUPTED)
             if link.in_transaction:
                 link.run("COMMIT")  # each statement stands for itself
@@ -162,9 +170,14 @@ class ServerEngine:
     def _stand_still(self, link: Link) -> None:
         if self._present is None:
             return
-        with suppress(StatementRefused):  # an account that may not set them is told the time of day
-            values = "timestamp = %s, rand_seed1 = %s, rand_seed2 = %s, time_zone = '+00:00'"
-            link.run(f"SET SESSION {values}", *self._present)
+        clock, one, two = self._present
+        for setting, values in (
+            ("time_zone = '+00:00'", ()),
+            ("timestamp = %s", (clock,)),
+            ("rand_seed1 = %s, rand_seed2 = %s", (one, two)),
+        ):
+            with suppress(StatementRefused):  # an account that may not set it is told the time of day
+                link.run(f"SET SESSION {setting}", *values)
 
     def _kill_query(self, link: Link) -> None:
         self._admin().run(f"KILL QUERY {link.id}")
@@ -238,7 +251,7 @@ class ServerEngine:
             return self._read(link, link.open_result(sql), deadline)
         except StatementRefused as refused:
             error = refused.error
-            return _failed(replace(error, message=error.message.replace(self._lease.user, _SHOWN_USER)))
+            return _failed(replace(error, message=self._without_account(error.message)))
 
     def _read(self, link: Link, cursor: Any, deadline: Deadline) -> SqlReply:
         if cursor.description is None:
@@ -251,14 +264,17 @@ class ServerEngine:
                 deadline.strike()  # what is left of the result need not be computed
                 break
             size += sum(len(cell) for cell in row if isinstance(cell, str | bytes))
-            rows.append(row)
+            rows.append(tuple(self._without_account(c) if isinstance(c, str) else c for c in row))
         names = tuple(str(item[0]) for item in cursor.description)
         link.close_result(cursor)
         if truncated:
-            self._settle(link)
+            self._take_late_kill(link)
         return SqlReply(rows=tuple(rows), columns=names, truncated=truncated)
 
-    def _settle(self, link: Link) -> None:
+    def _without_account(self, text: str) -> str:
+        return text.replace(self._lease.user, _SHOWN_USER)
+
+    def _take_late_kill(self, link: Link) -> None:
         """Take the kill that may have come after the statement's end."""
         try:
             link.run("DO 0")

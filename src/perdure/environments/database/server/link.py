@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from perdure.core.errors import EnvironmentUnavailable, MissingExtra
-from perdure.core.installation import add_extras
+from perdure.core.errors import EnvironmentUnavailable
+from perdure.core.installation import add_extras, import_optional
 from perdure.environments.database.engine import Row, SqlError
 from perdure.environments.database.server.address import Address
 
@@ -51,7 +51,7 @@ class Link:
     """
 
     def __init__(self, address: Address, *, read_timeout: float = 60.0) -> None:
-        pymysql = _driver()
+        pymysql = import_optional("pymysql", "the MySQL client", add_extras("mysql"))
         self._errors = pymysql.err.MySQLError
         options: dict[str, Any] = {"ssl": address.tls} if address.tls is not None else {}
         if address.socket is not None:
@@ -171,14 +171,6 @@ def knock(path: str) -> None:
     with socket.socket(socket.AF_UNIX) as probe:
         probe.settimeout(CONNECT_SECONDS)
         probe.connect(path)
-
-
-def _driver() -> Any:
-    try:
-        import pymysql
-    except ImportError:
-        raise MissingExtra("the MySQL client", add_extras("mysql")) from None
-    return pymysql
 
 
 def _message(error: Exception) -> str:

@@ -17,13 +17,14 @@ from perdure.environments.database.server.address import Address
 from perdure.environments.database.server.bootstrap import (
     SERVER_OPTIONS,
     find_server,
+    first_error,
     prepared_data,
     unprivileged_account,
 )
 from perdure.environments.database.server.link import MODE
+from perdure.environments.database.server.place import server_place
 
 _START_SECONDS = 60.0
-_MEMORY_BYTES = 1 << 30
 _ADMIN = "perdure_admin"
 _KEEPER = 'dir=$1; shift; "$@" & read -r _; kill -9 $!; wait $! 2>/dev/null; rm -rf "$dir"'
 """Holds the server and reads a pipe of which we have the other end: when we are gone, however, so are the
@@ -40,7 +41,7 @@ class MariadbServer:
         program = find_server()
         account = unprivileged_account()
         data = prepared_data(program, account)
-        self._folder = Path(tempfile.mkdtemp(prefix="perdure-mariadb-", dir=_place()))
+        self._folder = Path(tempfile.mkdtemp(prefix="perdure-mariadb-", dir=server_place(account)))
         self._password = secrets.token_urlsafe(18)
         self.address = Address(_ADMIN, self._password, socket=str(self._folder / "socket"))
         shutil.copytree(data, self._folder / "data")
@@ -104,20 +105,7 @@ class MariadbServer:
             time.sleep(0.01)
         else:
             raise EnvironmentUnavailable(f"the private MariaDB did not start within {_START_SECONDS:.0f} s")
-        errors = (
-            [line for line in log.splitlines() if "[ERROR]" in line] or log.splitlines() or ["no message"]
-        )
-        raise EnvironmentUnavailable(f"the private MariaDB did not start: {errors[0]}")
-
-
-def _place() -> str | None:
-    """Memory, where a file system offers enough of it (a database lives for one task), or the usual place."""
-    shared = "/dev/shm"
-    try:
-        roomy = shutil.disk_usage(shared).free >= _MEMORY_BYTES and os.access(shared, os.W_OK)
-    except OSError:
-        roomy = False
-    return shared if roomy else None
+        raise EnvironmentUnavailable(f"the private MariaDB did not start: {first_error(log)}")
 
 
 def _give(folder: Path, account: pwd.struct_passwd) -> None:

@@ -135,6 +135,7 @@ VALUE_CALLS: Mapping[str, tuple[str, int, int, Kind | Callable[[Arguments], Kind
     "UTC_DATE": ("my_curdate", 0, 0, DATE),
     "UTC_TIME": ("my_curtime", 0, 1, TIME),
     "UUID": ("my_uuid", 0, 0, TEXT),
+    "UUID_SHORT": ("my_uuid_short", 0, 0, INT),
     "CURDATE": ("my_curdate", 0, 0, DATE),
     "CURRENT_DATE": ("my_curdate", 0, 0, DATE),
     "CURTIME": ("my_curtime", 0, 1, TIME),

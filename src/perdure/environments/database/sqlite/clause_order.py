@@ -50,27 +50,28 @@ def misplaced_word(tokens: Sequence[Token]) -> Token | None:
             frames.append(_Frame())
         elif kind == TokenType.R_PAREN and len(frames) > 1:
             frames.pop()
-        elif _breaks_order(frames[-1], token):
+        elif not _take(token, frames[-1]):
             return _first_word(tokens, index)
         if _is_foreign(tokens, index) or (frames[-1].selects and _lacks_is(tokens, index)):
             return token
     return None
 
 
-def _breaks_order(frame: _Frame, token: Token) -> bool:
+def _take(token: Token, frame: _Frame) -> bool:
+    """Go on by one token; False where the order of clauses does not allow it."""
     kind = token.token_type
     if kind == TokenType.SELECT:
         frame.selects, frame.rank = True, 0
     elif frame.selects and kind in _SET_OPERATIONS:
         broken = frame.rank >= _ORDER  # ORDER BY and LIMIT end a query that is not in parentheses
         frame.selects, frame.rank = False, 0
-        return broken
+        return not broken
     elif frame.selects and kind in _RANKS:
         rank = _RANKS[kind]
         if rank < frame.rank or (rank == frame.rank and rank != _JOIN):
-            return True
+            return False
         frame.rank = rank
-    return False
+    return True
 
 
 def _first_word(tokens: Sequence[Token], index: int) -> Token:

@@ -11,6 +11,7 @@ from sqlglot import exp
 from perdure.environments.database.sqlite.failure import SqlFailure, denied, syntax_error, unsupported
 from perdure.environments.database.sqlite.information_schema import DATABASE
 from perdure.environments.database.sqlite.kinds import Kind
+from perdure.environments.database.sqlite.marking import mysql_text
 from perdure.environments.database.sqlite.plan import (
     Answer,
     Create,
@@ -127,15 +128,14 @@ def _column(node: exp.ColumnDef) -> ColumnDef:
 
 
 def _default(node: exp.Expression) -> str | None:
-    """A literal, the present, or an expression in parentheses that is computed for each row."""
+    """MySQL's text of a literal, of the present, or of an expression that is computed for each row."""
     if (
         isinstance(node, exp.CurrentTimestamp | exp.Localtime | exp.Localtimestamp)
         or node.name.upper() == "NOW"
     ):
         return CURRENT_TIMESTAMP
-    if isinstance(node, exp.Paren):
-        return node.sql("mysql")
-    return node.sql("sqlite") if isinstance(node, exp.Literal | exp.Neg) else None
+    known = isinstance(node, exp.Paren | exp.Literal | exp.Neg | exp.Boolean)
+    return mysql_text(node) if known else None
 
 
 def plan_drop(node: exp.Expression, schema: Schema) -> Plan:

@@ -31,7 +31,7 @@ from perdure.environments.database.sqlite.plan import (
     plan_statement,
 )
 from perdure.environments.database.sqlite.present import Present
-from perdure.environments.database.sqlite.schema import CURRENT_TIMESTAMP, ColumnDef, Schema, TableDef
+from perdure.environments.database.sqlite.schema import ColumnDef, Schema, TableDef
 from perdure.environments.database.sqlite.storage import Cell, are_plain, from_cells, to_cell
 from perdure.environments.database.sqlite.text_functions import TEXT_FUNCTIONS, collate
 
@@ -298,14 +298,11 @@ class SqliteEngine:
             if not column.nullable:
                 raise SqlFailure(1364, "HY000", f"Field '{column.name}' doesn't have a default value")
             return None
-        if column.default == CURRENT_TIMESTAMP:
-            moment: Cell = self._connection.execute("SELECT my_now()").fetchone()[0]
-            return to_cell(moment, TEXT, column, 1)
-        if column.default.startswith("("):
-            plan = plan_statement(f"SELECT {column.default}", self._schema)
-            if isinstance(plan, Query):
-                return to_cell(self._read(plan.sql)[0][0], plan.kinds[0], column, number)
-        return to_cell(column.default.strip("'"), TEXT, column, 1)
+        plan = plan_statement(f"SELECT {column.default}", self._schema)
+        if isinstance(plan, Refused):
+            raise SqlFailure(plan.error.code, plan.error.sqlstate, plan.error.message)
+        assert isinstance(plan, Query)
+        return to_cell(self._read(plan.sql)[0][0], plan.kinds[0], column, number)
 
     def _update(self, plan: Update) -> int:
         rows = self._read(plan.sql)

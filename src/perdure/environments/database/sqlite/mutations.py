@@ -28,6 +28,7 @@ from perdure.environments.database.sqlite.operands import (
     collated,
     quote_name,
 )
+from perdure.environments.database.sqlite.parse import parse_statement
 from perdure.environments.database.sqlite.plan import Assignment, Delete, Insert, Query, Update
 from perdure.environments.database.sqlite.queries import add_ctes, emit_query, new_context
 from perdure.environments.database.sqlite.schema import ColumnDef, Schema, TableDef
@@ -101,9 +102,11 @@ def _is_default(node: exp.Expression) -> bool:
 
 
 def _value(node: exp.Expression, column: ColumnDef, scope: Scope) -> Emitted:
-    if _is_default(node):
-        return Emitted(column.default or "NULL", column.kind if column.default else NULL)
-    return emit(node, scope)
+    if not _is_default(node):
+        return emit(node, scope)
+    if column.default is None:
+        return Emitted("NULL", NULL)
+    return emit(parse_statement(f"SELECT {column.default}").expressions[0], scope)
 
 
 def plan_update(node: exp.Expression, schema: Schema) -> Update:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from itertools import count
 from uuid import UUID
 
 from perdure.core.randomness import keyed_random
@@ -47,6 +48,7 @@ class Present:
         self._now = clock.astimezone(UTC).replace(tzinfo=None)
         self._generator = Generator(*random_seeds(seed))
         self._identifiers = keyed_random(seed, "uuid")
+        self._short_identifiers = count(self._identifiers.getrandbits(60))
         self._of_statement: dict[int, Generator] = {}
 
     def begin_statement(self) -> None:
@@ -64,6 +66,7 @@ class Present:
             "my_rand": lambda: self._generator.draw(),
             "my_rand_from": self._rand_from,
             "my_rand_of": lambda seed: Generator.seeded(_whole(seed)).draw(),
+            "my_uuid_short": lambda: next(self._short_identifiers),
             "my_uuid": lambda: str(UUID(int=self._identifiers.getrandbits(128), version=1)),
         }
 

@@ -44,7 +44,7 @@ class Restored:
     pending: JSON = None
 
 
-class AgentJournal:
+class JournalFile:
     """Appends sealed lines; every line is on the disk before the call returns.
 
     The file is locked until `close`, the end of the process, or until the journal is forgotten. One that was
