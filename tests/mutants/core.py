@@ -107,8 +107,8 @@ CORE = (
     Mutant(
         "an evaluation is not checked",
         _SESSION,
-        "if (problem := evaluation.problem()) is not None:",
-        "if (problem := evaluation.problem()) is not None and evaluation.reward > 1:",
+        "if (problem := evaluation_problem(evaluation)) is not None:",
+        "if (problem := evaluation_problem(evaluation)) is not None and evaluation.reward > 1:",
         tests="core/test_contracts.py",
     ),
     Mutant(
@@ -163,8 +163,8 @@ CORE = (
     Mutant(
         "the repeat is missing in the digest",
         _DIGEST,
-        "_digest(question, str(draw.repeat), str(draw.turn)",
-        "_digest(question, str(draw.turn)",
+        "[question, str(draw.repeat), str(draw.turn)",
+        "[question, str(draw.turn)",
         tests="core/test_draws.py",
     ),
     Mutant(
@@ -177,8 +177,8 @@ CORE = (
     Mutant(
         "the draw is missing in the digest",
         _DIGEST,
-        ", str(draw.draw))",
-        ")",
+        ", str(draw.draw)]",
+        "]",
         tests="core/test_draws.py",
     ),
     Mutant(
@@ -226,14 +226,14 @@ CORE = (
     Mutant(
         "waiting for a connection counts as time of the task",
         _POOL,
-        "            recorder.wait(min(waits))\n",
-        "            pass\n",
+        "        recorder.wait(now - first - covered(under_way))\n",
+        "",
         tests="core/test_logged_calls.py",
     ),
     Mutant(
         "a lone surrogate stays",
-        _CLEAN,
-        '.decode("utf-16-le", "replace")',
+        "core/well_formed.py",
+        '.decode("utf-16-le", lone)',
         '.decode("utf-16-le", "surrogatepass")',
         tests="core/test_logged_calls.py",
     ),

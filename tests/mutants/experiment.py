@@ -319,7 +319,7 @@ EXPERIMENT = (
     Mutant(
         "the time of day is asked anew on resume",
         _STREAM,
-        "clock=datetime.fromtimestamp(log.times.started, UTC))",
+        "clock=datetime.fromtimestamp(int(log.times.started), UTC))",
         "clock=datetime.now(UTC))",
         tests="experiment/test_replay_models.py",
     ),
