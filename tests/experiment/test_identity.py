@@ -275,7 +275,8 @@ def test_a_file_models_code_is_part_of_the_cache_key(project: Path, tmp_path: Pa
 WEIGHED = """
 from pathlib import Path
 
-from perdure.core.types import Completion, TokenCount
+from perdure.core.usage import TokenCount
+from perdure.core.types import Completion
 
 
 class Weighed:
