@@ -92,6 +92,12 @@ class Peeping(Counting):
     name = ""
     reach = "watch"
 
+class Studious(Callback):
+    def __init__(self, *, model: "ModelHandle"):
+        self.model = model
+    def on_environment_complete(self, ctx):
+        self.model.generate([Request((Message("user", "what did we learn?"),))])
+
 class Asking(Callback):
     def __init__(self, *, model: "ModelHandle"):
         self.model = model
@@ -155,6 +161,15 @@ def test_calls_are_metered_under_the_label(base: dict[str, Any], tmp_path: Path)
     }
     run = perdure.run(config, out=tmp_path / "run")
     assert [call.caller for call in run.reader.calls(0)] == ["callback:first", "callback:asking"]
+
+
+def test_who_is_frozen_spends_nothing_on_learning(base: dict[str, Any], tmp_path: Path) -> None:
+    model = {"provider": "scripted", "replies": ["much"], "cycle": True}
+    config = {**base, "models": {"m": model}, "callbacks": [entry(tmp_path, "Studious", model="m")]}
+    learning = perdure.run(config, out=tmp_path / "learning")
+    assert [len(list(learning.reader.calls(i))) for i in range(3)] == [1, 1, 1]
+    frozen = perdure.run({**config, "stateless": True}, out=tmp_path / "frozen")
+    assert [len(list(frozen.reader.calls(i))) for i in range(3)] == [0, 0, 0]
 
 
 def test_a_session_callback_sees_no_past(base: dict[str, Any], tmp_path: Path) -> None:

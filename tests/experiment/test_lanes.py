@@ -13,7 +13,7 @@ import perdure
 from perdure.core.callback import CallbackList
 from perdure.core.controller import Limits
 from perdure.core.errors import ConfigError, ModelUnavailable
-from perdure.core.types import Observation, Trial
+from perdure.core.types import Message, Observation, Trial
 from perdure.environments.counter import CounterEnvironment
 from perdure.experiment.config import load_config
 from perdure.experiment.experiment import Experiment
@@ -209,3 +209,20 @@ def test_a_lane_that_is_to_stop_carries_out_nothing_more(
         with pytest.raises(LaneStopped), closing(store.log(0, Trial(task), check=check)) as log:
             lane.play(0, Trial(task), log, store.past)
     assert acted == ["read"] * 2
+
+
+def test_a_frozen_session_meets_the_items_that_are_given_whatever_its_lane_held(tmp_path: Path) -> None:
+    environment = CounterEnvironment(tasks=1)
+    environment.history_factory.assign([Message("user", "an edit"), Message("agent", "yes")])
+    given = (Message("user", "shown"), Message("agent", "seen"))
+    lane = Lane(
+        environment=environment,
+        agent=DoNothing("done"),
+        callbacks=CallbackList(),
+        limits=Limits(max_interactions=8, max_turns=9),
+        pool=pool_of(ScriptedModel([])),
+    )
+    (task,) = environment.task_ids()
+    with closing(RunStore(tmp_path)) as store, closing(store.log(0, Trial(task))) as log:
+        finished = lane.play_frozen(0, Trial(task), log, store.past, given)
+    assert finished.session.history[:2] == given

@@ -13,10 +13,12 @@ import pytest
 
 import perdure
 from perdure.core.errors import RunFolderError
+from perdure.experiment import run_folder
 from perdure.experiment.config import load_config
 from perdure.experiment.experiment import Experiment
 from perdure.experiment.run_folder import Description, RunFolder
 from perdure.reports.floors import floors_of, read_floors
+from perdure.storage.files import FolderLock
 from tests.core.sealed import edit_config
 
 ORACLE: dict[str, Any] = {"environment": {"name": "counter", "tasks": 3}, "agent": {"kind": "oracle"}}
@@ -186,3 +188,24 @@ def test_paths_are_no_toml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         perdure.run(ORACLE, sets=["execution.limit=1"], out=name)
         assert len(perdure.load(name).sessions) == 1
     assert len(list(tmp_path.iterdir())) == 5
+
+
+def test_what_another_process_did_between_the_check_and_the_lock_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lock, check, write: whoever checks first and locks then takes the other's folder for its own."""
+    out = tmp_path / "run"
+
+    class Late(FolderLock):
+        def __init__(self, folder: Path) -> None:
+            monkeypatch.undo()
+            perdure.run(ORACLE, out=out)  # somebody is quicker
+            super().__init__(folder)
+
+    config = load_config(ORACLE, ["seed=1"], values={"execution.out": str(out)})
+    with Experiment(config) as experiment:
+        run = Description(experiment.config, experiment.identity, experiment.base, 3)
+        monkeypatch.setattr(run_folder, "FolderLock", Late)
+        with pytest.raises(RunFolderError, match="another configuration"):
+            RunFolder.open(out, run)
+    assert perdure.run(ORACLE, out=out).metrics

@@ -154,11 +154,11 @@ EXPERIMENT = (
         tests="core/test_resume.py",
     ),
     Mutant(
-        "a frozen session's edits reach the next",
+        "a frozen session meets what its lane held",
         _LANE,
         "        self.set_history_items(items)\n        finished =",
         "        finished =",
-        tests="core/test_calls_and_charges.py",
+        tests="experiment/test_lanes.py",
     ),
     Mutant(
         "a frozen session's edits are committed",
@@ -235,7 +235,7 @@ EXPERIMENT = (
         _FROZEN,
         'elif self._learning or event != "on_environment_complete":',
         "else:",
-        tests="e2e/test_lifelong_streams.py experiment/test_callback_flags.py",
+        tests="experiment/test_callback_flags.py",
     ),
     Mutant(
         "a frozen callback keeps its memory",
