@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 from threading import Thread
 
@@ -30,14 +31,11 @@ def test_a_device_is_no_base_of_a_sweep(perdure: Perdure, folder: Path) -> None:
     assert "base: cannot read '/dev/zero': it has more than 16 MiB" in outcome.stderr
 
 
-@pytest.mark.parametrize("special", ["/dev/zero", "pipe", "pipe.py:World", "zero.py:World"])
 @pytest.mark.parametrize(
-    "key",
+    ("key", "special"),
     [
-        "environment.tasks",
-        "environment.name",
-        "models.default.replies",
-        "agent.run",
+        *product(("environment.tasks", "agent.run"), ("/dev/zero", "pipe")),
+        *product(("environment.name", "models.default.replies"), ("zero.py:World", "pipe.py:World")),
     ],
 )
 def test_devices_and_pipes_are_no_files_of_a_run(
@@ -46,9 +44,6 @@ def test_devices_and_pipes_are_no_files_of_a_run(
     os.mkfifo(folder / "pipe")
     os.mkfifo(folder / "pipe.py")
     (folder / "zero.py").symlink_to("/dev/zero")
-    is_code = special.endswith(":World")
-    if is_code != (key in ("environment.name", "models.default.replies")):
-        pytest.skip("this key takes no such value")
     sets = ["--set", f"{key}={special}"]
     if key == "environment.tasks":
         sets += ["--set", "environment.name=database"]
