@@ -54,6 +54,9 @@ def test_it_starts_with_private_folders(
         pytest.skip(str(absent))
     monkeypatch.setattr(place, "_MEMORY", memory)
     if account is not None:
+        closed = [folder for folder in Path(__file__).parents if not folder.stat().st_mode & 0o001]
+        if closed:
+            pytest.skip(f"{str(closed[0])!r} is private: somebody else cannot read the package there")
         give(private, account)
     child = os.fork()
     if child == 0:  # another user for good; everything is imported already
