@@ -156,3 +156,28 @@ def test_annotations_that_cannot_be_read_are_named() -> None:
 
     with pytest.raises(ConfigError, match="x: name 'Nowhere' is not defined when its annotations are read"):
         construct(made_elsewhere, {"value": 1}, where="x", base=Path())
+
+
+class Narrower(Plugin):
+    """Hands what it does not know on to its base."""
+
+    def __init__(self, *, depth: Path, rate: float = 0.25, **options: Any) -> None:
+        super().__init__(rate=rate, **options)
+        self.depth = depth
+
+
+def test_a_class_that_hands_options_on_takes_those_of_its_base(tmp_path: Path) -> None:
+    (tmp_path / "here").touch()
+    made = construct(
+        Narrower, {"size": 3, "depth": "here", "names": ["a"]}, where="callbacks.0", base=tmp_path
+    )
+    assert made.depth == tmp_path / "here"
+    assert made.given[:4] == (3, 0.25, "fast", ("a",))
+    for parameters, expected in (
+        ({"size": 3, "depth": "here", "mode": "odd"}, "mode"),
+        ({"size": 3, "depth": "here", "wrong": 1}, "choose one of: size, rate, mode, names, table, file, "),
+        ({"depth": "here"}, "size: missing"),
+        ({"size": 1}, "depth: missing"),
+    ):
+        with pytest.raises(ConfigError, match=expected):
+            construct(Narrower, parameters, where="callbacks.0", base=tmp_path)

@@ -11,6 +11,7 @@ import pytest
 import perdure
 from perdure.core.errors import ConfigError
 from perdure.core.types import Message
+from perdure.experiment.construct import construct
 from perdure.strategies.hybrid import Hybrid
 from perdure.strategies.observation_masking import MASK, ObservationMasking
 from perdure.strategies.structured_state import StructuredState
@@ -129,3 +130,15 @@ def test_a_state_that_is_patched_deeply_does_not_inflate_the_history(tmp_path: P
         totals[arm] = total.prompt + total.completion
     assert totals["full"] < totals["deep"] < 1.3 * totals["full"], "the paper's has 1.25 times the tokens"
     assert totals["deep"] < totals["whole"]
+
+
+def test_a_hybrid_takes_the_options_of_a_state_and_no_paper_s_rules() -> None:
+    parameters = {"history_steps": 2, "window": 1, "patch_mode": "rewrite"}
+    assert isinstance(construct(Hybrid, parameters, where="agent.strategy", base=Path()), Hybrid)
+    for more, told in (
+        ({"compat": "paper"}, "no paper has hybrid"),
+        ({"history_steps": -1}, "at least 0"),
+        ({"windows": 1}, "unknown key; choose one of: .*window.*history_steps"),
+    ):
+        with pytest.raises(ConfigError, match=told):
+            construct(Hybrid, parameters | more, where="agent.strategy", base=Path())

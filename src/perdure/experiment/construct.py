@@ -98,14 +98,35 @@ def _accepted(target: Any) -> Mapping[str, inspect.Parameter]:
     """The parameters that can be named, read once: every lane is built with them."""
     return {
         name: parameter
-        for name, parameter in inspect.signature(target).parameters.items()
-        if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+        for constructor in _constructors(target)
+        for name, parameter in inspect.signature(constructor).parameters.items()
+        if parameter.kind is parameter.KEYWORD_ONLY or parameter.kind is parameter.POSITIONAL_OR_KEYWORD
     }
 
 
 @lru_cache(maxsize=128)
 def _type_hints(target: Any) -> Mapping[str, Any]:
-    return get_type_hints(target.__init__ if inspect.isclass(target) else target, include_extras=True)
+    hints: dict[str, Any] = {}
+    for constructor in _constructors(target):
+        function = constructor.__init__ if inspect.isclass(constructor) else constructor
+        hints |= get_type_hints(function, include_extras=True)
+    return hints
+
+
+def _constructors(target: Any) -> list[Any]:
+    """The target, before it the bases that it hands `**options` on to: the most derived one stands last."""
+    found = [target]
+    while inspect.isclass(found[0]) and _hands_on(found[0]) and found[0].__base__ not in (None, object):
+        owner = next(each for each in found[0].__mro__ if "__init__" in vars(each))
+        if owner.__base__ in (None, object):
+            break
+        found.insert(0, owner.__base__)
+    return found
+
+
+def _hands_on(target: Any) -> bool:
+    kinds = {parameter.kind for parameter in inspect.signature(target).parameters.values()}
+    return inspect.Parameter.VAR_KEYWORD in kinds
 
 
 def declared_types(target: Any, where: str) -> Mapping[str, Any]:

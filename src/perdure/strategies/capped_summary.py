@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import chain
 
 from perdure.core.agent import Absorbed, ContextView
@@ -15,10 +15,11 @@ from perdure.core.types import JSON, Message, Observation, Reply
 from perdure.strategies.budget import Budget, BudgetKind
 from perdure.strategies.published import SHARED_BASELINE, Compat
 from perdure.strategies.running_summary import SUMMARY_HEADING, RunningSummary
+from perdure.strategies.text_replies import TextReplies
 from perdure.strategies.window import cut_to_fit, largest_fitting, windowed
 
 
-class CappedSummary:
+class CappedSummary(TextReplies):
     """As `memory`, but the summary never takes more than its ceiling, nor the prompt more than its budget.
 
     Give `summary_tokens`, `budget_tokens` or both. Under a budget, the latest turns come first and the
@@ -31,7 +32,6 @@ class CappedSummary:
     Source: SKILL.state (arXiv 2608.26263), the summary-capped control. Raises ConfigError.
     """
 
-    schema: Mapping[str, JSON] | None = None
     published = SHARED_BASELINE
 
     def __init__(
@@ -77,10 +77,6 @@ class CappedSummary:
         step = self._summary.played + 1
         self._budget.note(step, len(view.rejected), self._budget.count(prompt), limit)
         return prompt
-
-    def read(self, reply: Reply) -> str | None:
-        """The environment reads the reply itself."""
-        return reply.text
 
     def absorb(self, reply: Reply) -> Absorbed:
         """The reply's text is the action."""

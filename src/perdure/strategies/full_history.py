@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from perdure.core.agent import Absorbed, ContextView
+from perdure.core.agent import ContextView
 from perdure.core.environment import Opening
-from perdure.core.types import JSON, Message, Observation, Reply
+from perdure.core.types import JSON, Message, Observation
 from perdure.strategies.published import SHARED_BASELINE, Compat
+from perdure.strategies.text_replies import TextReplies
 from perdure.strategies.window import rejections
 
 _ASSISTANT = "You are a helpful assistant."
 _ACKNOWLEDGED = Message("agent", "OK.")
 
 
-class FullHistory:
+class FullHistory(TextReplies):
     """Shows everything; its prompt grows with every step. The reply is the action.
 
     `compat = "paper"`: an unusable reply is not asked for again but goes to the environment as it is.
@@ -22,7 +23,6 @@ class FullHistory:
     layout; by default where strategy and environment both have `compat = "paper"`.
     """
 
-    schema: Mapping[str, JSON] | None = None
     published = SHARED_BASELINE
 
     def __init__(self, *, compat: Compat = "none", acknowledged: bool = False) -> None:
@@ -38,14 +38,6 @@ class FullHistory:
         if self._acknowledged:
             opening = [Message("system", _ASSISTANT), Message("user", view.text_instructions), _ACKNOWLEDGED]
         return [*opening, *view.noted_history, *rejections(view)]
-
-    def read(self, reply: Reply) -> str | None:
-        """The environment reads the reply itself."""
-        return reply.text
-
-    def absorb(self, reply: Reply) -> Absorbed:
-        """The reply's text is the action."""
-        return Absorbed(action=reply.text)
 
     def observe(self, observation: Observation) -> None:
         """Nothing to commit."""

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Any
 
 from perdure.core.agent import ContextView
 from perdure.core.errors import ConfigError
-from perdure.core.parameters import FromFile
 from perdure.core.types import Message
 from perdure.state.contract import MEMORY
-from perdure.state.patch import PatchMode
-from perdure.state.runtime import CommitMode
 from perdure.strategies.state_context import StateContext
 
 
@@ -23,42 +20,13 @@ class Hybrid(StateContext):
     `structured_state`. Raises ConfigError.
     """
 
-    def __init__(
-        self,
-        *,
-        history_steps: int,
-        state_schema: Annotated[Any, FromFile] = None,
-        patch_mode: PatchMode = "merge",
-        commit: CommitMode | None = None,
-        constrained: bool | None = None,
-        window: int = 0,
-        action_pattern: str | list[str] | None = None,
-        action_form: str = "",
-        action_example: str = "",
-        max_deletions: int | None = None,
-        named_deletions: bool | None = None,
-        max_shrink: float | None = None,
-        max_state_chars: int = 200_000,
-        read_action: Callable[[str], str | None] | None = None,
-    ) -> None:
+    def __init__(self, *, history_steps: int, **options: Any) -> None:
+        if options.get("compat", "none") != "none":
+            raise ConfigError("compat: no paper has hybrid; leave it out")
         if history_steps < 0:
             raise ConfigError(f"history_steps must be at least 0, not {history_steps}")
         self._history_steps = history_steps
-        super().__init__(
-            state_schema=state_schema,
-            patch_mode=patch_mode,
-            commit=commit,
-            constrained=constrained,
-            window=window,
-            action_pattern=action_pattern,
-            action_form=action_form,
-            action_example=action_example,
-            max_deletions=max_deletions,
-            named_deletions=named_deletions,
-            max_shrink=max_shrink,
-            max_state_chars=max_state_chars,
-            read_action=read_action,
-        )
+        super().__init__(**options)
 
     def render(self, view: ContextView) -> Sequence[Message]:
         """With the turns so far between the two messages, as long as they are shown."""

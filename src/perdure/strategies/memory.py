@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from perdure.core.agent import Absorbed, ContextView
 from perdure.core.environment import Opening
@@ -11,10 +11,11 @@ from perdure.core.session import shown
 from perdure.core.types import JSON, Message, Observation, Reply
 from perdure.strategies.published import SHARED_BASELINE, Compat
 from perdure.strategies.running_summary import SUMMARY_HEADING, RunningSummary
+from perdure.strategies.text_replies import TextReplies
 from perdure.strategies.window import windowed
 
 
-class Memory:
+class Memory(TextReplies):
     """Instructions, goal, summary, the last `window` turns, the latest observation. The reply is the action.
 
     Every `period` turns, the turns that left the window are summarised by `model` (the agent's own unless
@@ -25,7 +26,6 @@ class Memory:
     Source: SKILL.state (arXiv 2608.26263), the Memory baseline. Raises ConfigError.
     """
 
-    schema: Mapping[str, JSON] | None = None
     published = SHARED_BASELINE
 
     def __init__(
@@ -49,10 +49,6 @@ class Memory:
         """The summary stands where the turns it replaces stood."""
         note = SUMMARY_HEADING + self._summary.text if self._summary.text else ""
         return windowed(view, played=self._summary.played, shown=self._summary.unsummarised, note=note)
-
-    def read(self, reply: Reply) -> str | None:
-        """The environment reads the reply itself."""
-        return reply.text
 
     def absorb(self, reply: Reply) -> Absorbed:
         """The reply's text is the action."""

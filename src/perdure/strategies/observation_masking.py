@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from perdure.core.agent import Absorbed, ContextView
+from perdure.core.agent import ContextView
 from perdure.core.environment import Opening
 from perdure.core.errors import ConfigError
-from perdure.core.types import JSON, Message, Observation, Reply
+from perdure.core.types import JSON, Message, Observation
+from perdure.strategies.text_replies import TextReplies
 from perdure.strategies.window import opening_observation, rejections
 
 MASK = "(This observation was left out.)"
 
 
-class ObservationMasking:
+class ObservationMasking(TextReplies):
     """The whole history with full replies, in which all but the latest observations give way to one line.
 
     `window`: how many observations are shown, the latest included. The goal stays, and so does what stood
@@ -22,8 +23,6 @@ class ObservationMasking:
 
     Source: Lindenbauer et al. 2025 (arXiv 2508.21433), observation masking. Raises ConfigError.
     """
-
-    schema: Mapping[str, JSON] | None = None
 
     def __init__(self, *, window: int = 10) -> None:
         if window < 1:
@@ -47,14 +46,6 @@ class ObservationMasking:
             for position, message in enumerate(history)
         ]
         return [Message("system", view.text_instructions), *shown, *rejections(view)]
-
-    def read(self, reply: Reply) -> str | None:
-        """The environment reads the reply itself."""
-        return reply.text
-
-    def absorb(self, reply: Reply) -> Absorbed:
-        """The reply's text is the action."""
-        return Absorbed(action=reply.text)
 
     def observe(self, observation: Observation) -> None:
         """Another turn was played."""

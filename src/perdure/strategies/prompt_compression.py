@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from perdure.core.agent import Absorbed, ContextView
@@ -17,6 +17,7 @@ from perdure.strategies.logprob_scorer import LogprobScorer
 from perdure.strategies.ngram_scorer import NGramScorer
 from perdure.strategies.perplexity_pruning import ScoredTurn, Scorer, filter_turns, prune
 from perdure.strategies.published import SHARED_BASELINE, Compat
+from perdure.strategies.text_replies import TextReplies
 from perdure.strategies.turn_pieces import most_pieces, turn_pieces
 from perdure.strategies.window import cut_to_fit, windowed
 
@@ -25,7 +26,7 @@ ScorerName: TypeAlias = Literal["ngram", "model", "llmlingua"]
 COMPRESSED_HEADING = "Earlier turns, shortened:\n"
 
 
-class PromptCompression:
+class PromptCompression(TextReplies):
     """Instructions, goal and latest observation verbatim; of the turns before, what says the most.
 
     While everything fits `budget_tokens`, the history is shown as it is. Then turns are dropped until about
@@ -41,7 +42,6 @@ class PromptCompression:
     Source: SKILL.state (arXiv 2608.26263), ReAct + LLMLingua. Raises ConfigError, MissingExtra.
     """
 
-    schema: Mapping[str, JSON] | None = None
     published = SHARED_BASELINE
     _latest: str
     _reply: str
@@ -92,10 +92,6 @@ class PromptCompression:
         if first and compress:
             self._compressions.add(step)
         return prompt
-
-    def read(self, reply: Reply) -> str | None:
-        """The environment reads the reply itself."""
-        return reply.text
 
     def absorb(self, reply: Reply) -> Absorbed:
         """The reply's text is the action."""

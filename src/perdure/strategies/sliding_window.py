@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from perdure.core.agent import Absorbed, ContextView
+from perdure.core.agent import ContextView
 from perdure.core.environment import Opening
 from perdure.core.errors import ConfigError
 from perdure.core.pool import ModelHandle
-from perdure.core.types import JSON, Message, Observation, Reply
+from perdure.core.types import JSON, Message, Observation
 from perdure.strategies.budget import Budget, BudgetKind
 from perdure.strategies.published import SHARED_BASELINE, Compat
+from perdure.strategies.text_replies import TextReplies
 from perdure.strategies.window import largest_fitting, windowed
 
 
-class SlidingWindow:
+class SlidingWindow(TextReplies):
     """Instructions, goal, the latest turns, the latest observation. The reply is the action.
 
     `turns`: at most so many turns. `budget_tokens`: as many as fit; one of the two must be given. `budget`:
@@ -25,7 +26,6 @@ class SlidingWindow:
     Source: SKILL.state (arXiv 2608.26263), the sliding-window control. Raises ConfigError.
     """
 
-    schema: Mapping[str, JSON] | None = None
     published = SHARED_BASELINE
 
     def __init__(
@@ -61,14 +61,6 @@ class SlidingWindow:
         prompt = self._window(view, shown)
         self._budget.note(self._played + 1, len(view.rejected), self._budget.count(prompt), limit)
         return prompt
-
-    def read(self, reply: Reply) -> str | None:
-        """The environment reads the reply itself."""
-        return reply.text
-
-    def absorb(self, reply: Reply) -> Absorbed:
-        """The reply's text is the action."""
-        return Absorbed(action=reply.text)
 
     def observe(self, observation: Observation) -> None:
         """Another turn was played."""

@@ -8,7 +8,6 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import mkdtemp
 
 from perdure.core.errors import ConfigError
 from perdure.core.types import JSON
@@ -28,24 +27,17 @@ def write_folder(out: Path, sets: Mapping[str, ImportedSet]) -> dict[str, Path]:
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise ConfigError(f"--out: {str(out)!r} exists and is not an empty folder")
     try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        part = Path(mkdtemp(prefix=f".{out.name}-", dir=out.parent))
+        part = out.parent / f".{out.name}-{os.getpid()}"
+        part.mkdir(parents=True)
     except OSError as error:
         raise ConfigError(f"--out: {str(out)!r} cannot be made: {error.strerror or error}") from error
     try:
         for name, each in sets.items():
             text = json.dumps(each.entries, ensure_ascii=False, separators=(",", ":"))
             (part / f"{name}.json").write_text(text + "\n", "utf-8")
-        part.chmod(0o777 & ~_umask())
         os.replace(part, out)
     except OSError as error:
         raise ConfigError(f"--out: {str(out)!r} cannot be written: {error.strerror or error}") from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
     return {name: out / f"{name}.json" for name in sets}
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
