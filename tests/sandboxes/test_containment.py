@@ -198,7 +198,10 @@ def test_timeout_ends_processes_that_hide(machine: BubblewrapSandbox) -> None:
 
 
 def test_timeout_spares_what_ran_before(machine: BubblewrapSandbox) -> None:
-    run(machine, "while :; do sleep 0.05; date +%N > /tmp/ticks; done > /dev/null 2>&1 &")
+    run(
+        machine,
+        "while :; do sleep 0.05; date +%N > /tmp/next; mv /tmp/next /tmp/ticks; done > /dev/null 2>&1 &",
+    )
     assert run(machine, "sleep 60", timeout=0.5).timed_out
     first = run(machine, "cat /tmp/ticks; sleep 0.3; cat /tmp/ticks").output.split()
     assert first[0] != first[1]
